@@ -83,10 +83,12 @@ route_flags(const struct api_route *row)
 {
     unsigned flags = row->flags;
     bool is_own = strncmp(row->pattern, "/api/v1/", strlen("/api/v1/")) == 0;
+    /* Ingest keys are public and SDKs run in pages of any origin. */
     if (row->scope == STORE_SCOPE_INGEST)
         flags |= HTTP_ROUTE_CORS;
     else if (is_own)
         flags |= HTTP_ROUTE_ORIGINS;
+    /* For dashboards, which ask for the same lists again and again. */
     if (is_own && strcmp(row->method, "GET") == 0)
         flags |= HTTP_ROUTE_ETAG;
     return flags;
@@ -118,6 +120,7 @@ with_defaults(const struct api_route *row, const struct api_route *defaults)
     route.body = route.body ? route.body : defaults->body;
     route.takes = route.takes ? route.takes : takes_of(route.body);
     route.flags |= defaults->flags;
+    /* Both together, since a default `run` must not win over a row's own `handle`. */
     if (!route.handle && !route.run) {
         route.handle = defaults->handle;
         route.run = defaults->run;
@@ -132,6 +135,7 @@ static enum fz_code
 run_checked(struct api_call *call, struct fz_error *err)
 {
     const struct api_route *route = api_route_of(call->request);
+    /* A misspelt filter would otherwise list what nobody asked for. */
     enum fz_code code = route->query ? api_check_query(call->request, route->query, err) : FZ_OK;
     return code != FZ_OK ? code : route->run(call, err);
 }
@@ -169,6 +173,7 @@ make_routes(struct api *api)
     add_routes(api, &own_routes);
     for (size_t i = 0; i < api->config.n_clients; i++)
         add_routes(api, api->config.clients[i]);
+    /* Last, since it reads the routes of all tables. */
     api_add_preflights(api);
 }
 
@@ -256,5 +261,7 @@ bool
 api_is_stuck(void *app)
 {
     struct api *api = app;
+    /* Reading the tokens is the one query that is always under way, so it shows first that the
+     * database hangs. */
     return api_tokens_is_stuck(api->tokens);
 }

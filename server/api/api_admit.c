@@ -38,6 +38,8 @@ is_over_rate(struct api *api, const struct http_request *request, const struct a
 {
     const struct limits *limits = api->config.limits;
     const struct api_rate_key key = {.who = {(uint64_t)grant->token_id}, .kind = takes};
+    /* First, and without counting for the key: one address that floods must not use up the minute
+     * of all others with that key. */
     ret->wait_s = address_exceeded_s(api, request, takes);
     if (ret->wait_s) {
         ret->limit = "events_per_minute_address";
@@ -64,6 +66,7 @@ is_over_quota(struct api *api, const struct api_grant *grant, enum api_takes tak
     bool is_symbols = takes == API_TAKES_SYMBOLS;
     uint64_t limit = is_symbols ? limits->symbol_bytes_per_day : limits->report_bytes_per_day;
     int64_t left_ms = 0;
+    /* Sessions and dropped events are sums in a few rows, so they have rates but no quota. */
     if (limit == 0 || (!is_symbols && takes != API_TAKES_REPORTS))
         return false;
     struct store_usage used =
@@ -71,6 +74,7 @@ is_over_quota(struct api *api, const struct api_grant *grant, enum api_takes tak
                       is_symbols ? STORE_USAGE_SYMBOLS : STORE_USAGE_REPORTS, &left_ms);
     if (used.bytes < limit)
         return false;
+    /* Rounded up: a second too early the client would be refused again. */
     int64_t left_s = (left_ms + 999) / 1000;
     ret->wait_s = (unsigned)(left_s < 1                  ? 1
                              : left_s > QUOTA_WAIT_MAX_S ? QUOTA_WAIT_MAX_S
@@ -92,11 +96,13 @@ api_admit(struct api *api, struct http_request *request, const struct api_grant 
     char seconds[16];
     if (takes == API_TAKES_NOTHING || takes == API_TAKES_ENVELOPES)
         return FZ_OK;
+    /* The quota first: what it refuses does not count for the rates. */
     if (!is_over_quota(api, grant, takes, &refusal) &&
         !is_over_rate(api, request, grant, takes, &refusal))
         return FZ_OK;
     snprintf(seconds, sizeof(seconds), "%u", refusal.wait_s);
     http_add_header(request, "Retry-After", seconds);
+    /* Sentry's SDKs read a header of their own, and drop what it names by themselves. */
     if (route && route->limited)
         route->limited(request, takes, refusal.wait_s, refusal.scope, refusal.limit);
     if (api->config.metrics)

@@ -75,6 +75,8 @@ api_upload_json(const struct store_upload *upload, struct fz_arena *arena, struc
                 struct fz_error *err)
 {
     struct upload_result result;
+    /* Read before anything is written: a result that cannot be read must become an error, not half
+     * an object. */
     if (upload->state == STORE_UPLOAD_DONE) {
         enum fz_code code = upload_result_read(upload->result, arena, &result, err);
         if (code != FZ_OK)
@@ -101,6 +103,7 @@ api_upload_json(const struct store_upload *upload, struct fz_arena *arena, struc
 void
 api_answer_upload_queued(struct http_request *request, const char *id)
 {
+    /* RFC 9110, 15.3.3: a 202 says where the client can ask for the result. */
     char location[64 + STORE_ID_TEXT];
     snprintf(location, sizeof(location), "/api/v1/uploads/%s", id);
     http_add_header(request, "Location", location);

@@ -23,6 +23,7 @@ find_attachment(struct api_call *call, const char *id, uint64_t number,
     struct report_envelope envelope;
     enum fz_code code =
         store_report_result(call->store, call->project_id, id, call->arena, &result, err);
+    /* 409, not 404: the attachment may be there once a worker has read the report. */
     if (code == FZ_E_NOT_FOUND)
         return fz_fail(err, FZ_E_CONFLICT, "report %s was not read yet, or could not be", id);
     if (code == FZ_OK)
@@ -56,9 +57,11 @@ api_attachment_get(struct api_call *call, struct fz_error *err)
         code = api_fetch(call, id, STORE_REPORT_BODY, 2, &body, err);
     if (code != FZ_OK)
         return code;
+    /* The offset is from a stored result, and is checked like any number from outside. */
     if (!fz_span_sub(body, file.offset, file.size, &bytes))
         return fz_fail(err, FZ_E_NOT_FOUND, "attachment %llu is outside the report's body",
                        (unsigned long long)number);
+    /* A path in the name must not choose the folder where a browser saves the file. */
     const char *name = file.name ? fz_text_base_name(file.name) : "";
     /* "." and ".." are folders: a browser could not save the file under them. */
     if (*name == '\0' || strspn(name, ".") == strlen(name)) {

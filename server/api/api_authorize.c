@@ -26,6 +26,7 @@ static const char *
 find_token(const struct http_request *request, unsigned scope)
 {
     const char *token = api_bearer(request);
+    /* Some tools and proxies use Authorization for a login of their own. */
     if (!token)
         token = http_header(request, "X-Framezero-Key");
     /* Query strings end up in logs of proxies, so only ingest keys, which are public, may be there.
@@ -42,6 +43,7 @@ find_project(struct store *store, const char *name, struct fz_arena *arena,
 {
     uint64_t number;
     enum fz_code code = store_project_find(store, name, arena, ret, err);
+    /* By its name first: a project may be named "42". */
     if (code != FZ_E_NOT_FOUND && code != FZ_E_MALFORMED)
         return code;
     if (!fz_text_u64(fz_span_cstr(name), &number) || number > INT64_MAX)
@@ -60,6 +62,7 @@ deny(int status, int *ret_status, struct fz_error *err, const char *text)
 static const char *
 asked_project(const struct http_request *request)
 {
+    /* The path wins: in a client's protocol the query has other meanings. */
     const char *project = http_param(request, "project");
     return project ? project : http_query(request, "project");
 }
@@ -108,12 +111,14 @@ decide(const struct question *q, bool is_final, struct api_grant *ret, int *ret_
     struct api_grant grant = {0};
     enum fz_code code =
         api_tokens_find(q->api->tokens, q->token, asked_project(q->request), &grant, err);
+    /* Only then is it counted as wrong: before, the token may be newer than the set. */
     if (code == FZ_E_DENIED && is_final)
         return refuse_unknown(q->api, q->request, ret_status, err);
     if (code != FZ_OK) {
         *ret_status = code == FZ_E_DENIED ? 401 : fz_code_http_status(code);
         return code;
     }
+    /* An admin token may do everything. */
     if (!(grant.scopes & (q->scope | STORE_SCOPE_ADMIN))) {
         char text[96];
         snprintf(text, sizeof(text), "this token lacks the scope '%s'", scope_name(q->scope));
@@ -167,6 +172,7 @@ api_authorize_token(struct api *api, struct http_request *request, const char *t
     code = decide_now(&question, ret, &is_settled, ret_status, err);
     if (is_settled)
         return code;
+    /* This is a handler's thread, which may wait. */
     if (api_tokens_read_now(api->tokens, READ_WAIT_MS, err) != FZ_OK) {
         *ret_status = 503;
         return fail_unread(err);
@@ -186,6 +192,7 @@ static void
 on_read(struct api_tokens_waiter *waiter, enum fz_code code, const struct fz_error *why)
 {
     struct pending *pending = (struct pending *)waiter;
+    /* A copy: all requests that wait share `why`. */
     struct fz_error err = *why;
     struct api_grant grant = {0};
     int status = 503;
@@ -211,6 +218,7 @@ decide_later(const struct question *q, struct fz_error *err)
     snprintf(pending->token, sizeof(pending->token), "%s", q->token);
     pending->question.token = pending->token; /* q->token may be on the caller's stack */
     bool hurry = api_rate_wait_s(q->api->wrong_tokens, &key, fz_time_monotonic_ms()) == 0;
+    /* Before the wait begins: `done` may run before api_tokens_wait() returns. */
     http_authorize_later(q->request);
     api_tokens_wait(q->api->tokens, hurry, &pending->waiter);
     return FZ_OK;

@@ -19,6 +19,7 @@ api_store_get(struct api *api, struct store **ret, struct fz_error *err)
         return FZ_OK;
     }
     enum fz_code code = store_open(api->config.database_url, &store, err);
+    /* On each new connection: the store does not know the report's columns or its blobs. */
     if (code == FZ_OK)
         code = store_set_columns(store, &report_columns, err);
     if (code == FZ_OK)
@@ -39,6 +40,7 @@ api_store_put(struct api *api, struct store *store)
     if (!store)
         return;
     pthread_mutex_lock(&api->pool_lock);
+    /* A burst opens many connections; only so many are worth keeping. */
     bool kept = api->n_pool < API_POOL_MAX;
     if (kept)
         api->pool[api->n_pool++] = store;
@@ -67,6 +69,7 @@ api_run(void *app, struct http_request *request, api_work_fn work, void *user)
     if (code == FZ_OK)
         code = work(&call, &err);
     api_store_put(api, call.store);
+    /* The bodies are in the arena, which ends with this function. */
     api_gate_leave(&call);
     fz_buffer_deinit(&call.out);
     if (code != FZ_OK)

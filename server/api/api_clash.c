@@ -43,11 +43,13 @@ api_clash_apply(struct api_call *call, const char *const *notes, size_t n, struc
     struct report report;
     struct report_envelope envelope;
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
+    /* Nearly always: the stored text goes out as it is, without being read. */
     if (n == 0 || result->len == 0)
         return FZ_OK;
     enum fz_code code = report_load_json(*result, call->arena, &report, &envelope, err);
     if (code != FZ_OK)
         return code;
+    /* Into the report, not beside it, so that all formats show them. */
     for (size_t i = 0; i < n; i++)
         report_note(&report, call->arena, "%s", notes[i]);
     code = report_render_json(&report, &envelope, &out, err);

@@ -43,6 +43,7 @@ append_encoded(struct fz_buffer *out, const char *text)
     size_t n = 0;
     for (; *text; text++, n++) {
         unsigned char c = (unsigned char)*text;
+        /* A continuation byte belongs to a character that is counted already. */
         if (n >= NAME_LETTERS && (c & 0xc0) != 0x80)
             break;
         if (is_plain(c))
@@ -65,11 +66,13 @@ api_download_name(struct http_request *request, bool is_attachment, const char *
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(1024);
     fz_buffer_printf(&out, "%s; filename=\"%s%s\"", is_attachment ? "attachment" : "inline", plain,
                      more);
+    /* Only then: for a plain name the second parameter would say nothing new. */
     if (is_odd) {
         fz_buffer_text(&out, "; filename*=UTF-8''");
         append_encoded(&out, name);
         append_encoded(&out, more);
     }
+    /* Without it the download still works, under the URL's last segment. */
     if (!out.failed)
         http_add_header(request, "Content-Disposition", fz_buffer_cstr(&out));
 }
@@ -84,6 +87,8 @@ api_download_report(struct http_request *request, bool is_attachment,
         name = fz_columns_text(&report_columns, columns->values, "app_id");
     if (!name || !*name)
         name = "report";
+    /* The day of the crash, as people look for it; formats without a time have that of the arrival.
+     */
     fz_time_format(columns->timestamp_ms ? columns->timestamp_ms : columns->received_ms, day);
     snprintf(more, sizeof(more), "-%.10s-%.8s.%s", day, columns->id, extension);
     api_download_name(request, is_attachment, name, more);

@@ -17,6 +17,7 @@ api_gate_init(struct api_gate *gate)
     pthread_condattr_t clock;
     pthread_mutex_init(&gate->lock, NULL);
     pthread_condattr_init(&clock);
+    /* The calendar may be set while a thread waits. */
     pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
     pthread_cond_init(&gate->changed, &clock);
     pthread_condattr_destroy(&clock);
@@ -61,6 +62,7 @@ api_gate_leave(struct api_call *call)
     pthread_mutex_lock(&gate->lock);
     gate->used -= call->gated;
     call->gated = 0;
+    /* All of them, since what is free now may serve several small ones. */
     pthread_cond_broadcast(&gate->changed);
     pthread_mutex_unlock(&gate->lock);
 }

@@ -39,6 +39,7 @@ count(const struct taking *taking)
     struct metrics *metrics = taking->intake.api->config.metrics;
     for (size_t i = 0; !taking->intake.transient && i < taking->n; i++) {
         const struct store_report_new *item = &taking->items[i];
+        /* A repeated report takes no space, so it does not count for the quota. */
         if (!item->is_duplicate)
             api_usage_add(taking->intake.api->usage, item->project_id, STORE_USAGE_REPORTS,
                           item->body.len);
@@ -129,6 +130,7 @@ static void
 make_row(const struct taking *taking, const struct proto_item *item, struct fz_span body,
          struct store_report_new *ret)
 {
+    /* For a report whose sender gave it none. */
     struct fz_uuid uuid = fz_uuid_new();
     *ret = (struct store_report_new){
         .project_id = taking->intake.project_id,
@@ -138,6 +140,7 @@ make_row(const struct taking *taking, const struct proto_item *item, struct fz_s
         .received_ms = fz_time_now_ms(),
         .transient = taking->intake.transient,
     };
+    /* A report that only passes through must never meet a stored one by its id. */
     if (*item->id && !taking->intake.transient)
         memcpy(ret->id, item->id, sizeof(ret->id));
     else
@@ -154,6 +157,7 @@ take_whole(struct taking *taking, const char *format, const char *reader, struct
         return fz_arena_fail(&taking->arena, err);
     const struct proto_item item = {.format = format, .reader = reader};
     make_row(taking, &item, taking->intake.body, &taking->items[0]);
+    /* Of the whole body, since its parts are not known. */
     fz_sha256_hex(taking->intake.body, taking->items[0].body_sha256);
     taking->n = 1;
     return FZ_OK;
@@ -171,6 +175,7 @@ take_found(struct taking *taking, const struct children_result *result, struct f
 {
     const struct proto_intake *found = &result->found;
     uint64_t n_all = found->n_items + found->n_cut;
+    /* The answer is the report itself, so there can be only one. */
     if (taking->intake.transient && n_all > 1)
         return fz_fail(err, FZ_E_UNSUPPORTED, "%llu reports in one body; send them one by one",
                        (unsigned long long)n_all);
@@ -189,6 +194,7 @@ take_found(struct taking *taking, const struct children_result *result, struct f
         make_row(taking, item, children_item_body(result, item, taking->intake.body), row);
         code = identify(result, item, taking->intake.body, row->body_sha256, err);
     }
+    /* One that can be read is enough: the sender learns of the others in the answer. */
     if (code == FZ_OK && taking->n == 0) {
         if (taking->n_refused == 0)
             return fz_fail(err, FZ_E_MALFORMED, "no report in the body");
@@ -237,6 +243,7 @@ api_intake(const struct api_intake *intake, struct fz_error *err)
     if (!taking)
         return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
     taking->intake = *intake;
+    /* The reports must live until the commit, longer than the handler that owns the arena. */
     if (intake->arena)
         taking->arena = *intake->arena;
     else

@@ -20,6 +20,7 @@ count(struct api *api, struct store_counts *ret)
     if (code == FZ_OK)
         code = store_counts(store, ret, &err);
     api_store_put(api, store);
+    /* Without a token the client must not learn hosts and paths, so only the log has them. */
     if (code != FZ_OK)
         fz_log(FZ_LOG_WARN, "metrics", "not counted: %s", err.text);
     return code == FZ_OK;
@@ -41,11 +42,13 @@ cached_counts(struct api *api, struct store_counts *ret)
     counts->is_busy = true;
     pthread_mutex_unlock(&counts->lock);
     struct store_counts now = {0};
+    /* Without the lock: a database that hangs must not stop every scrape. */
     bool is_known = count(api, &now);
     pthread_mutex_lock(&counts->lock);
     counts->is_busy = false;
     counts->is_known = is_known;
     counts->last = now;
+    /* After a failure too: a database in trouble is not asked more often. */
     counts->at_ms = fz_time_monotonic_ms();
     pthread_mutex_unlock(&counts->lock);
     *ret = now;
@@ -92,6 +95,7 @@ api_metrics(void *app, struct http_request *request)
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
     metrics_print(api->config.metrics, &gauges, &out);
     metrics_print_process(&out);
+    /* Half a text would look like counters that went back. */
     if (fz_buffer_done(&out, &err) != FZ_OK)
         http_respond_error(request, &err);
     else

@@ -35,6 +35,7 @@ api_add_preflights(struct api *api)
 {
     const char *origins = api->config.cors_origins;
     unsigned flags = HTTP_ROUTE_CORS | (origins && *origins ? HTTP_ROUTE_ORIGINS : 0);
+    /* Only those so far: the ones that are added here are OPTIONS themselves. */
     size_t n = api->n_routes;
     for (size_t i = 0; i < n && api->n_routes < API_ROUTES_MAX; i++) {
         const struct http_route *route = &api->routes[i];
@@ -45,6 +46,7 @@ api_add_preflights(struct api *api)
             .method = "OPTIONS",
             .pattern = route->pattern,
             .name = "preflight",
+            /* No scope: a browser sends no token with this request. */
             .handle = api_preflight,
             .flags = route->flags & (HTTP_ROUTE_LOOSE | HTTP_ROUTE_ANYWHERE),
             .user = route->pattern,
@@ -70,6 +72,7 @@ api_preflight(void *app, struct http_request *request)
         any = any || (is_asked && (route->flags & HTTP_ROUTE_CORS));
         configured = configured || (is_asked && (route->flags & HTTP_ROUTE_ORIGINS));
     }
+    /* A cache must not give one origin's permission to another. */
     http_add_header(request, "Vary", "Origin, Access-Control-Request-Method");
     if (any)
         http_add_header(request, "Access-Control-Allow-Origin", "*");
@@ -78,6 +81,7 @@ api_preflight(void *app, struct http_request *request)
     http_add_header(request, "Allow", methods);
     http_add_header(request, "Access-Control-Allow-Methods", methods);
     http_add_header(request, "Access-Control-Allow-Headers", allowed_headers);
+    /* Otherwise a browser asks again before every request. */
     http_add_header(request, "Access-Control-Max-Age", "3600");
     http_respond(request, 204, NULL, (struct fz_span){NULL, 0});
 }

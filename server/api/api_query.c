@@ -27,6 +27,7 @@ api_check_query(const struct http_request *request, const char *known, struct fz
 {
     const char *name;
     for (size_t i = 0; (name = http_query_name(request, i)) != NULL; i++) {
+        /* Both are read before the handler, for the token and its project. */
         if (api_is_choice(known, name) || api_is_choice("project, key", name))
             continue;
         /* An error's text has 255 bytes, and the filters of the report list alone take more. */
@@ -46,6 +47,7 @@ api_query_limit(const struct http_request *request, size_t fallback, size_t max,
 {
     const char *text = http_query(request, "limit");
     uint64_t value = fallback;
+    /* Refused, not cut: a client that asks for 10,000 would take 500 for all there are. */
     if (text && (!fz_text_u64(fz_span_cstr(text), &value) || value < 1 || value > max))
         return fz_fail(err, FZ_E_MALFORMED, "limit: '%.40s' is not a number from 1 to %zu", text,
                        max);
@@ -63,6 +65,7 @@ parse_time(const char *text, int64_t *ret)
         return true;
     if (len > 40)
         return false;
+    /* A day alone begins at midnight, UTC. */
     snprintf(fixed, sizeof(fixed), "%s%s", text, len == 10 ? "T00:00:00Z" : "");
     /* A '+' in a query means a space. */
     if (len > 16 && fixed[len - 6] == ' ')
@@ -149,6 +152,7 @@ api_param_uuid(const struct http_request *request, const char *name, const char 
     struct fz_uuid uuid;
     if (!text || !fz_uuid_parse(fz_span_cstr(text), &uuid))
         return fz_fail(err, FZ_E_NOT_FOUND, "no %s '%.64s'", what, text ? text : "");
+    /* As it is stored, so that dashes and upper case do not matter. */
     fz_uuid_format(&uuid, ret);
     return FZ_OK;
 }

@@ -30,6 +30,7 @@ static enum fz_code
 add_where(struct wheres *wheres, const struct store_filter *filter, const char *value,
           struct fz_error *err)
 {
+    /* Each value is a condition of the query, so an endless URL must not make an endless one. */
     if (wheres->n == STORE_WHERE_MAX)
         return fz_fail(err, FZ_E_MALFORMED, "more than %d filter values", (int)STORE_WHERE_MAX);
     wheres->list[wheres->n++] = (struct store_report_where){filter->name, value, wheres->group};
@@ -47,6 +48,7 @@ add_values(struct api_call *call, struct wheres *wheres, const struct store_filt
     bool is_device = strcmp(filter->name, "device") == 0;
     while (code == FZ_OK && *at) {
         size_t len = strcspn(at, ",");
+        /* A model has a comma of its own, which does not end the value. */
         if (is_device && len && at[len] == ',') {
             size_t digits = strspn(at + len + 1, "0123456789");
             char after = at[len + 1 + digits];
@@ -88,6 +90,7 @@ add_filter(struct api_call *call, struct wheres *wheres, const struct store_filt
     const char *name;
     size_t from = wheres->n;
     enum fz_code code = FZ_OK;
+    /* Values of one group are alternatives, groups must all match. */
     wheres->group++;
     for (size_t i = 0; code == FZ_OK && (name = http_query_name(call->request, i)); i++) {
         const char *value = http_query_value(call->request, i);
@@ -164,6 +167,7 @@ check_names(struct api_call *call, struct fz_error *err)
     enum fz_code code = fz_buffer_done(&known, err);
     if (code == FZ_OK)
         code = api_check_query(call->request, fz_buffer_cstr(&known), err);
+    /* Known to the check above only for this message, which says more than "unknown". */
     if (code == FZ_OK && http_query(call->request, "issue"))
         code = fz_fail(err, FZ_E_MALFORMED,
                        "issue: this server does not group reports into issues yet");
@@ -219,6 +223,7 @@ append_object(struct json_write *w, const struct fz_column *list, size_t n,
         n_members++;
     }
     bool is_optional = list->path[len - 1] == '?';
+    /* A client takes an object that is there for one with content. */
     if (is_optional && !any)
         return n_members;
     snprintf(name, sizeof(name), "%.*s", (int)(is_optional ? len - 1 : len), list->path);
@@ -302,6 +307,7 @@ api_report_list(struct api_call *call, struct fz_error *err)
     for (size_t i = 0; i < page.n; i++)
         append_summary(&w, &reports[i]);
     json_write_close(&w, ']');
+    /* Only on request: counting may take longer than the page. */
     code = append_count(call, &filter, &w, err);
     json_write_text(&w, "next_cursor", page.next);
     return code != FZ_OK ? code : api_answer(call, 200, &w, '}', err);

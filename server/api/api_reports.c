@@ -83,6 +83,7 @@ answer_rendered(struct api_call *call, const struct store_report *columns, struc
     enum fz_code code = report_load_json(result, call->arena, &report, &envelope, err);
     if (code != FZ_OK)
         return code;
+    /* The stored text has the status of its own processing. */
     envelope.status = store_report_status_name(columns->status);
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
     enum report_form form = format == API_FORMAT_CRASH ? REPORT_FORM_CRASH
@@ -91,6 +92,7 @@ answer_rendered(struct api_call *call, const struct store_report *columns, struc
     const char *type = form == REPORT_FORM_JSON ? "application/json" : "text/plain; charset=utf-8";
     struct fz_span body;
     code = kept_body(call, columns, form, &body, err);
+    /* With a body, names go into the sender's own text, so that tools that parse it still can. */
     if (code == FZ_OK)
         code = report_write(&report, &envelope, body, form, &out, NULL, err);
     if (code == FZ_OK)
@@ -103,6 +105,7 @@ api_answer_report(struct api_call *call, const struct store_report *columns, str
                   enum api_format format, int status, struct fz_error *err)
 {
     bool is_queued = columns->status == STORE_REPORT_QUEUED;
+    /* Queued for the first time, or failed. */
     if (result.len == 0) {
         if (format == API_FORMAT_JSON)
             return answer_columns(call, columns, status, err);
@@ -167,6 +170,7 @@ api_report_get(struct api_call *call, struct fz_error *err)
         code = api_fetch(call, id, STORE_REPORT_RESULT, weight_of(format), &body, err);
         if (code != FZ_OK && code != FZ_E_NOT_FOUND)
             return code;
+        /* An error has no file name. */
         if (code == FZ_OK || format == API_FORMAT_JSON)
             api_download_report(call->request, false, &columns, extension);
         return answer_noted(call, &columns, code != FZ_OK ? (struct fz_span){0} : body, format, 200,
@@ -175,6 +179,8 @@ api_report_get(struct api_call *call, struct fz_error *err)
     code = api_fetch(call, id, STORE_REPORT_BODY, 1, &body, err);
     if (code != FZ_OK)
         return code;
+    /* Always an attachment: a foreign body must not be shown by the browser as a page of this
+     * server. */
     api_download_report(call->request, true, &columns, extension);
     http_respond(call->request, 200, "application/octet-stream", body);
     return FZ_OK;
@@ -187,6 +193,7 @@ api_report_reprocess(struct api_call *call, struct fz_error *err)
 {
     char id[STORE_ID_TEXT];
     enum fz_code code = api_param_uuid(call->request, "id", "report", id, err);
+    /* The old result stays readable until the new one is stored. */
     if (code == FZ_OK)
         code = store_report_reprocess(call->store, call->project_id, id, err);
     if (code != FZ_OK)

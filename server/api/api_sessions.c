@@ -20,6 +20,7 @@ append_release(struct json_write *w, const struct store_session_count *count)
     uint64_t all = 0;
     char rate[32];
     json_write_open(w, NULL, '{');
+    /* A client without a release is counted too, in a row without this member. */
     if (*count->release)
         json_write_text(w, "release", count->release);
     if (*count->environment)
@@ -29,8 +30,10 @@ append_release(struct json_write *w, const struct store_session_count *count)
     json_write_u64(w, "sessions", all);
     for (size_t i = 0; i < STORE_SESSION_OUTCOMES; i++)
         json_write_u64(w, names[i], count->n[i]);
+    /* Without sessions there is no rate, neither 0 nor 1. */
     if (all) {
         double crashed = (double)count->n[STORE_SESSION_CRASHED] / (double)all;
+        /* The JSON writer has no fractions; six digits show one crash in a million. */
         snprintf(rate, sizeof(rate), "%.6f", 1 - crashed);
         json_write_raw(w, "crash_free", rate);
     }
@@ -57,6 +60,7 @@ api_session_list(struct api_call *call, struct fz_error *err)
     if (code == FZ_OK)
         code = store_session_counts(call->store, call->project_id, &range, call->arena, &counts, &n,
                                     err);
+    /* The client's limit is for releases. */
     range.limit = DISCARDED_MAX;
     if (code == FZ_OK)
         code = store_discarded_counts(call->store, call->project_id, &range, call->arena,

@@ -46,6 +46,7 @@ check_database(struct api *api, char ret[TEXT])
 static void
 check_workers(struct api *api, char ret[TEXT])
 {
+    /* -1: the workers are elsewhere, and this process cannot know of them. */
     int n = api->config.workers ? api->config.workers(api->config.workers_user) : -1;
     snprintf(ret, TEXT, "%s", n == 0 ? "no worker is running" : "ok");
 }
@@ -86,6 +87,7 @@ api_readyz(void *app, struct http_request *request)
     if (why[0]) {
         struct fz_error err;
         fz_ignore(fz_fail(&err, FZ_E_UNAVAILABLE, "not ready: %s", why)); /* only fills err */
+        /* Its text names no host, and an operator reads it in a browser. */
         http_respond_public(request, 503, &err, fz_buffer_cstr(&out));
         return;
     }

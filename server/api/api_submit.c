@@ -91,6 +91,7 @@ query_wait(const struct http_request *request, int64_t *ret_ms, struct fz_error 
     size_t digits = strspn(text, "0123456789"), fraction = 0;
     if (text[digits] == '.')
         fraction = 1 + strspn(text + digits + 1, "0123456789");
+    /* strtod() alone would accept "inf", hex and spaces. */
     if (digits == 0 || digits > 9 || text[digits + fraction] != '\0')
         return fz_fail(err, FZ_E_MALFORMED, "wait: '%.40s' is not a number of seconds up to %d",
                        text, WAIT_MAX_MS / 1000);
@@ -124,6 +125,7 @@ submit(struct api *api, struct http_request *request, bool transient, struct fz_
         code = query_wait(request, &wait_ms, err);
     if (code == FZ_OK && !transient && wait_ms > 0)
         like.kind = choose_kind(api, request);
+    /* Made before the commit: afterwards, lack of memory could not undo it. */
     if (code == FZ_OK && wait_ms > 0)
         code = api_wait_create(&like, wait_ms, &wait, err);
     if (code != FZ_OK)
@@ -160,6 +162,7 @@ api_symbolicate_body(struct api_call *call, struct fz_span body, api_finished_fn
                                       .project_id = call->project_id,
                                       .transient = true,
                                       .body = body,
+                                      /* The server wrote it, so no child has to check it first. */
                                       .own_format = "framezero",
                                       .arena = call->arena,
                                       .answer = answer_taken,

@@ -140,6 +140,7 @@ find_missing(struct api_call *call, const struct fz_uuid *uuids, size_t n,
         store_symbol_unknown(call->store, call->project_id, uuids, n, ret_missing, err);
     for (size_t i = 0; code == FZ_OK && kind && i < n; i++) {
         bool has = true;
+        /* Unknown at all is missing of every kind, and needs no query. */
         if (!ret_missing[i])
             code = has_kind(call, &uuids[i], *kind, &has, err);
         ret_missing[i] = ret_missing[i] || !has;
@@ -153,6 +154,7 @@ answer_known(struct api_call *call, const json_t *list, const enum store_symbol_
 {
     size_t n = json_array_size(list);
     struct fz_uuid *uuids = fz_arena_array(call->arena, n, sizeof(*uuids));
+    /* One flag for each UUID, in the order of the request. */
     bool *missing = fz_arena_array(call->arena, n, sizeof(*missing));
     if (!uuids || !missing)
         return fz_arena_fail(call->arena, err);
@@ -178,6 +180,7 @@ enum fz_code
 api_symbol_known(struct api_call *call, struct fz_error *err)
 {
     const struct limits *limits = call->api->config.limits;
+    /* A repaired character is longer than the byte it replaces. */
     struct json_scan_limits scan = {.depth = limits->json_depth,
                                     .output_bytes = 2 * limits->json_bytes};
     json_auto_t *root = NULL;

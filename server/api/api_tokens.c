@@ -75,6 +75,7 @@ read_set(struct store *store, struct set **ret, struct fz_error *err)
         code = store_project_list(store, &set->arena, &set->projects, &set->n_projects, err);
     if (code != FZ_OK)
         return code;
+    /* qsort() must not get NULL, even for no elements. */
     if (set->n_tokens)
         qsort(set->tokens, set->n_tokens, sizeof(set->tokens[0]), compare_hashes);
     *ret = fz_take(&set);
@@ -133,6 +134,7 @@ api_tokens_find(struct api_tokens *tokens, const char *token, const char *projec
     fz_sha256_hex(fz_span_cstr(token), hash);
     int64_t now = fz_time_monotonic_ms();
     pthread_mutex_lock(&tokens->lock);
+    /* An old set may have a token that was revoked since. */
     bool is_old = now - tokens->set_ms > API_TOKENS_TRUST_MS;
     const struct store_token_known *known = find_token(tokens->set, hash);
     struct api_grant grant = {0};
@@ -185,6 +187,7 @@ api_tokens_is_stuck(struct api_tokens *tokens)
 static void
 hurry(struct api_tokens *tokens)
 {
+    /* The thread is awake already, or will be. */
     if (tokens->is_hurried)
         return;
     tokens->is_hurried = true;
@@ -231,6 +234,7 @@ api_tokens_read_now(struct api_tokens *tokens, int64_t timeout_ms, struct fz_err
     enum fz_code code = tokens->n_ended < wanted ? FZ_E_UNAVAILABLE : tokens->last_code;
     if (code != FZ_OK && tokens->n_ended >= wanted && err)
         *err = tokens->last_err;
+    /* Not the code alone: the last reading may have failed before this one was wanted. */
     bool ended = tokens->n_ended >= wanted;
     pthread_mutex_unlock(&tokens->lock);
     return ended ? code : fz_fail(err, code, "the database does not answer; try again");
@@ -297,6 +301,7 @@ read_once(struct api_tokens *tokens, int64_t now)
     tokens->reading_ms = now;
     tokens->is_hurried = false;
     tokens->n_begun++;
+    /* Only those: the token of a later one may be in a row that the reading has passed. */
     for (struct api_tokens_waiter *waiter = tokens->waiters; waiter; waiter = waiter->next)
         waiter->is_seen = true;
     pthread_mutex_unlock(&tokens->lock);
@@ -389,6 +394,7 @@ api_tokens_stop(struct api_tokens *tokens)
     pthread_cond_broadcast(&tokens->read);
     pthread_mutex_unlock(&tokens->lock);
     pthread_join(tokens->thread, NULL);
+    /* Their connections are still open: each gets its 503. */
     enum fz_code code = fz_fail(&err, FZ_E_UNAVAILABLE, "the server is stopping");
     call_waiters(take_waiters(tokens, true), code, &err);
     destroy(tokens);

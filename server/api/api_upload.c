@@ -36,6 +36,7 @@ api_copy_range(struct api_call *call, int fd, uint64_t offset, uint64_t len, int
         return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
     while (len > 0 && code == FZ_OK) {
         ssize_t n = pread(fd, piece, len < COPY_BYTES ? (size_t)len : COPY_BYTES, (off_t)offset);
+        /* A signal came before any byte was read. */
         if (n < 0 && errno == EINTR)
             continue;
         if (n <= 0) {
@@ -64,6 +65,7 @@ clean_name(struct fz_arena *arena, const char *name)
     name = fz_text_base_name(name);
     char *copy = fz_text_clean_utf8(arena, fz_span_make(name, strnlen(name, NAME_MAX_LEN)));
     for (char *c = copy; c && *c; c++) {
+        /* Names are shown in terminals and logs. */
         if ((unsigned char)*c < 0x20 || *c == 0x7f)
             *c = '?';
     }
@@ -81,6 +83,7 @@ disposition_name(const struct api_call *call)
     if (!at || !*at)
         return NULL;
     at += strlen(key);
+    /* RFC 6266: in quotes, or a token. */
     size_t len = *at == '"' ? strcspn(++at, "\"") : strcspn(at, "; \t");
     return fz_arena_text(call->arena, fz_span_make(at, len));
 }
@@ -106,6 +109,7 @@ api_upload_add(struct api_call *call, int fd, uint64_t offset, uint64_t len, con
                            err);
         if (code == FZ_OK)
             code = store_upload_insert(call->store, &upload, err);
+        /* Any other failure would only repeat itself. */
         if (code != FZ_E_UNAVAILABLE || !store_blob_is_gone(call->store))
             break;
         code = i + 1 < PUT_TRIES ? FZ_OK : code;
@@ -114,6 +118,7 @@ api_upload_add(struct api_call *call, int fd, uint64_t offset, uint64_t len, con
         code = api_count_upload(call, upload.size, err);
     if (code != FZ_OK)
         return code;
+    /* The file is on disk and its job is queued. */
     if (call->api->config.metrics)
         call->api->config.metrics->uploads_accepted++;
     http_log_note(call->request, "upload", upload.id);

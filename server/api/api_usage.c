@@ -41,6 +41,7 @@ append(struct api_usage *usage, const struct store_usage *row)
 {
     struct store_usage *rows =
         fz_list_grow(NULL, usage->rows, &usage->room, usage->n + 1, sizeof(*rows));
+    /* Then this report is not counted here until the next reading. */
     if (!rows)
         return NULL;
     usage->rows = rows;
@@ -122,6 +123,7 @@ api_usage_start(struct api *api, struct api_usage **ret, struct fz_error *err)
     pthread_cond_init(&usage->stopped, &clock);
     pthread_condattr_destroy(&clock);
     pthread_mutex_init(&usage->lock, NULL);
+    /* Here and not in the thread: the first request must find the numbers. */
     enum fz_code code = refresh(usage, err);
     if (code == FZ_OK && pthread_create(&usage->thread, NULL, run, usage) != 0)
         code = fz_fail(err, FZ_E_UNAVAILABLE, "cannot start a thread");
@@ -143,6 +145,7 @@ api_usage_stop(struct api_usage *usage)
         return;
     pthread_mutex_lock(&usage->lock);
     usage->is_stopped = true;
+    /* It sleeps for a second at most, but a stop should not take even that. */
     pthread_cond_signal(&usage->stopped);
     pthread_mutex_unlock(&usage->lock);
     pthread_join(usage->thread, NULL);
@@ -201,6 +204,7 @@ api_usage_list(struct api_usage *usage, struct store_usage *ret, size_t max)
     size_t n = 0;
     pthread_mutex_lock(&usage->lock);
     bool is_today = fz_time_monotonic_ms() < usage->ends_ms;
+    /* Copied, since the thread replaces the rows. */
     for (; is_today && n < usage->n && n < max; n++)
         ret[n] = usage->rows[n];
     pthread_mutex_unlock(&usage->lock);

@@ -60,8 +60,10 @@ check_report(struct api_call *call, const struct api_wait *wait, bool *ret_done,
     struct store_report columns;
     enum fz_code code =
         store_report_get(call->store, wait->project_id, wait->id, call->arena, &columns, err);
+    /* The same commit wakes all waiters, so mostly it is another's job. */
     if (code != FZ_OK || columns.status == STORE_REPORT_QUEUED)
         return code;
+    /* A token without the scope read must not see names. */
     if (wait->kind == API_WAIT_STATUS)
         api_answer_status(wait->request, 200, wait->id, store_report_status_name(columns.status),
                           wait->report_format);
@@ -203,10 +205,12 @@ collect(struct api_watcher *watcher, bool *ret_hurried)
         struct api_wait *wait = watcher->added;
         watcher->added = wait->next;
         wait->next = watcher->waits;
+        /* The thread's own list needs no lock while the database is asked. */
         watcher->waits = wait;
     }
     /* Also when stopped, those who still wait get their answers first. */
     bool go_on = watcher->waits || !watcher->is_stopped;
+    /* At the end every request is answered as at its deadline. */
     *ret_hurried = watcher->is_hurried || watcher->is_stopped;
     pthread_mutex_unlock(&watcher->lock);
     return go_on;
@@ -288,6 +292,7 @@ api_wait_begin(struct api_wait *wait)
     pthread_mutex_lock(&watcher->lock);
     wait->next = watcher->added;
     watcher->added = wait;
+    /* It sleeps without a timeout while no request waits. */
     pthread_cond_signal(&watcher->changed);
     pthread_mutex_unlock(&watcher->lock);
 }
@@ -303,6 +308,7 @@ api_wait(struct api_call *call, api_check_fn check, void *user, int64_t wait_ms,
                                   .check = check,
                                   .user = user};
     struct api_wait *wait = NULL;
+    /* The time that the operator chose for POST /symbols. */
     if (wait_ms < 0)
         wait_ms = (int64_t)call->api->config.upload_wait_s * 1000;
     enum fz_code code = api_wait_create(&like, wait_ms, &wait, err);

@@ -49,6 +49,7 @@ answer_json(struct http_request *request, const struct api_taken *taken, void *u
     for (size_t i = 0; i < taken->n; i++)
         json_write_text(&w, NULL, taken->items[i].id);
     json_write_close(&w, ']');
+    /* The client deletes all of its reports now, so nothing else says that one is missing. */
     if (taken->n_refused) {
         json_write_u64(&w, "refused", taken->n_refused);
         json_write_text(&w, "refused_why", taken->first->text);
@@ -90,6 +91,7 @@ static void
 answer_id(struct http_request *request, const struct api_taken *taken, void *user FZ_UNUSED)
 {
     char id[40];
+    /* Crashpad stores the text as the id of its report. */
     dashed(taken->items[0].id, id);
     respond_text(request, 200, "text/plain", id);
 }
@@ -115,6 +117,7 @@ struct sender {
 static void
 refuse_quincy(struct http_request *request, const struct fz_error *err)
 {
+    /* The client gets a 200, so only the log shows that nothing was stored. */
     http_log_note(request, "refused", fz_code_name(err->code));
     respond_text(request, 200, xml_type,
                  "<?xml version=\"1.0\" encoding=\"UTF-8\"?><result>-1</result>\n");

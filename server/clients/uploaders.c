@@ -73,6 +73,7 @@ static const struct fz_form_part *
 find_file(const struct fz_form_part *parts, size_t n, const char *name)
 {
     const struct fz_form_part *found = find_part(parts, n, name);
+    /* datadog-ci sends its metadata as a part "event", with a file name too. */
     for (size_t i = 0; !found && i < n; i++)
         if (parts[i].filename && strcmp(parts[i].name, "event") != 0)
             found = &parts[i];
@@ -86,6 +87,7 @@ authorize_late(struct api_call *call, const struct uploader *uploader, int body,
 {
     const struct fz_form_part *part = uploader->field ? find_part(parts, n, uploader->field) : NULL;
     char token[API_TOKEN_ROOM] = "";
+    /* A longer one is not a token of this server: it is refused as an empty one is. */
     if (part && part->len < sizeof(token)) {
         ssize_t len = pread(body, token, (size_t)part->len, (off_t)part->offset);
         token[len > 0 ? len : 0] = '\0';
@@ -143,6 +145,7 @@ upload_part(struct api_call *call, int body, const struct fz_form_part *file, st
     char *id = strdup(upload.id);
     if (!id)
         return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
+    /* The upload has a copy of its own in the blob store. */
     http_drop_body(call->request);
     return api_wait(call, check, id, -1, err);
 }
@@ -166,6 +169,7 @@ take_form(struct api_call *call, struct fz_error *err)
     if (http_token_id(call->request) == 0) {
         code = authorize_late(call, uploader, body, parts, code != FZ_OK ? 0 : n, &status, err);
         if (code != FZ_OK) {
+            /* Answered here, since the status of a refusal is not that of its code. */
             http_respond_error_status(call->request, status, err, NULL);
             return FZ_OK;
         }

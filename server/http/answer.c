@@ -31,6 +31,7 @@ http_answer_set(struct http_answer *answer, int status, const char *content_type
     free(answer->body);
     answer->body = malloc(body.len ? body.len : 1);
     answer->len = answer->body ? body.len : 0;
+    /* Without memory for its body, a 200 would claim to be complete. */
     if (!answer->body)
         answer->status = 503;
     else if (body.len)
@@ -123,6 +124,7 @@ answer_error(struct http_request *request, struct http_answer *answer, int statu
         snprintf(seconds, sizeof(seconds), "%d", (int)RETRY_AFTER_S);
         add_header(answer, "Retry-After", seconds);
     }
+    /* A client needs the code and the message more than the detail. */
     if (json.failed && detail_json) /* the detail did not fit */
         answer_error(request, answer, status, err, NULL);
     else
@@ -139,6 +141,7 @@ http_answer_error(struct http_request *request, int status, const struct fz_erro
 void
 http_answer_keep_headers(struct http_request *request)
 {
+    /* Only the first time: a request that waited for its authorisation comes here twice. */
     const struct http_extra *extra = request->late.headers ? NULL : request->answer.headers;
     for (; extra; extra = extra->next)
         add_header(&request->late, extra->name, extra->value);
@@ -155,6 +158,7 @@ void
 http_answer_late(struct http_request *request)
 {
     struct fz_error err = {.offset = -1};
+    /* There is a fallback, which says more than a 503 could. */
     if (request->late.status)
         return;
     fz_ignore(fz_fail(&err, FZ_E_UNAVAILABLE,
@@ -177,6 +181,7 @@ http_answer_refusal(struct http_request *request)
 {
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer detail = fz_buffer_make(0);
     const struct fz_error *err = &request->body_error;
+    /* As a number too, so that a program need not read the message. */
     if (request->refused_limit) {
         struct json_write w = json_write_start(&detail);
         json_write_open(&w, NULL, '{');
@@ -221,6 +226,7 @@ make_response(struct http_request *request)
     struct MHD_Response *response;
     request->bytes_out = answer->content ? http_content_len(answer->content) : answer->len;
     if (!answer->content) {
+        /* It is sent after the handler has ended, so libmicrohttpd frees it. */
         response =
             MHD_create_response_from_buffer(answer->len, answer->body, MHD_RESPMEM_MUST_FREE);
         if (response)
@@ -259,6 +265,8 @@ http_answer_queue(struct http_request *request)
     fz_ignore(!MHD_add_response_header(response, "X-Request-Id", request->id));
     if (*answer->content_type)
         fz_ignore(!MHD_add_response_header(response, "Content-Type", answer->content_type));
+    /* After a body that was not read, and when the server is about to end, there is no next
+     * request. */
     if (answer->close || atomic_load(&request->server->stopping))
         fz_ignore(!MHD_add_response_header(response, "Connection", "close"));
     enum MHD_Result result = MHD_queue_response(request->mhd, (unsigned)answer->status, response);

@@ -141,12 +141,15 @@ http_body_add(struct http_request *request, struct fz_span bytes, bool *ret_full
     const struct http_route *route = request->route;
     uint64_t max = http_body_max(request);
     *ret_full = false;
+    /* Counted as sent, before anything is kept: without a Content-Length only this shows the size.
+     */
     request->bytes_in += bytes.len;
     if (request->bytes_in > max)
         return http_body_refuse(request, 413, FZ_E_LIMIT, max,
                                 "the body is larger than the limit of %llu bytes",
                                 (unsigned long long)max);
     if (route->body == HTTP_BODY_MEMORY) {
+        /* A known length bounds the growth, so that a body never has more room than it needs. */
         uint64_t most = request->framing.has_length ? request->framing.content_length : max;
         return memory_append(request, &request->body, bytes, most);
     }
@@ -181,6 +184,7 @@ write_file(void *arg, struct fz_span bytes, struct fz_error *err)
         return code;
     for (size_t at = 0; at < bytes.len;) {
         ssize_t n = write(request->fd, bytes.data + at, bytes.len - at);
+        /* A signal came before any byte was written. */
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
@@ -235,6 +239,7 @@ work_memory(struct http_request *request)
 {
     enum fz_code code =
         inflate_bytes(request, fz_span_make(request->body.data, request->body.len), write_memory);
+    /* As sent, the body is not needed any more: its room is free before the handler begins. */
     memory_release(request, &request->body);
     request->body = request->stage;
     request->stage = (struct http_memory){0};
@@ -244,6 +249,7 @@ work_memory(struct http_request *request)
 static enum fz_code
 work_file(struct http_request *request)
 {
+    /* Not before the first bytes: a request that is refused leaves no file. */
     if (request->fd < 0) {
         request->fd = http_open_temp(request->server->temp_dir);
         if (request->fd < 0)
@@ -255,6 +261,7 @@ work_file(struct http_request *request)
     if (code != FZ_OK || !request->body_complete)
         return code;
     memory_release(request, &request->stage);
+    /* Handlers find the file at its start. */
     if (lseek(request->fd, 0, SEEK_SET) != 0)
         return refuse_errno(request, "the upload's file cannot be read");
     return FZ_OK;

@@ -31,6 +31,7 @@ http_budget_deinit(struct http_budget *budget)
 static size_t
 bucket_of(const struct http_address *key, bool is_token)
 {
+    /* Two seeds: a token and an address with the same bytes are in different buckets. */
     uint32_t hash = is_token ? 2166136261u : 84696351u;
     for (size_t i = 0; i < sizeof(key->bytes); i++)
         hash = (hash ^ key->bytes[i]) * 16777619u;
@@ -63,6 +64,7 @@ leave_share(struct http_budget *budget, struct http_share *share)
     if (!share || --share->n_holdings > 0)
         return;
     struct http_share **at = &budget->shares[bucket_of(&share->key, share->is_token)];
+    /* Buckets are short, so a link back in each share would not pay off. */
     while (*at != share)
         at = &(*at)->next;
     *at = share->next;
@@ -75,6 +77,7 @@ join(struct http_budget *budget, struct http_holding *holding, const struct http
      int64_t token_id)
 {
     struct http_address key = {{0}};
+    /* A token has a key of the same form, so one table holds both kinds. */
     memcpy(key.bytes, &token_id, sizeof(token_id));
     holding->client = join_share(budget, &client->key, false);
     holding->token = token_id ? join_share(budget, &key, true) : NULL;
@@ -82,6 +85,7 @@ join(struct http_budget *budget, struct http_holding *holding, const struct http
         holding->budget = budget;
         return true;
     }
+    /* All or nothing: a holding with one share alone could not be given back. */
     leave_share(budget, holding->client);
     leave_share(budget, holding->token);
     holding->client = holding->token = NULL;
@@ -93,6 +97,7 @@ static bool
 is_over_share(const struct http_budget *budget, const struct http_holding *holding, uint64_t more)
 {
     uint64_t limit = budget->limit, small = HTTP_BUDGET_SMALL;
+    /* Of a small budget, many small holdings would fill the whole. */
     if (small > limit / 64)
         small = limit / 64;
     /* Shares matter only when it becomes tight: one sender alone may use half. */
@@ -126,6 +131,7 @@ http_budget_take(struct http_budget *budget, struct http_holding *holding,
         budget->used += more;
         holding->bytes += more;
         holding->client->used += more;
+        /* The token is charged besides its client, since it may come from many addresses. */
         if (holding->token)
             holding->token->used += more;
     }

@@ -54,6 +54,7 @@ http_request_on_line(void *arg, const char *uri, struct MHD_Connection *mhd)
     struct http_request *request = calloc(1, sizeof(*request));
     if (!request)
         return NULL;
+    /* A handler may answer after http_stop(), so each request keeps the server object alive. */
     atomic_fetch_add(&server->refs, 1);
     atomic_init(&request->refs, 1);
     request->server = server;
@@ -66,6 +67,7 @@ http_request_on_line(void *arg, const char *uri, struct MHD_Connection *mhd)
     request->started_us = now_us();
     http_request_id_make(request);
     request->raw_uri_len = strlen(uri);
+    /* Only noted: libmicrohttpd cannot answer before it has read the header. */
     request->uri_code =
         http_uri_parse(fz_span_make(uri, request->raw_uri_len), &request->uri, &request->uri_error);
     /* This copy is for the log only, and a query may hold a key. */
@@ -94,6 +96,7 @@ drain(struct http_request *request)
     if (!http_conn_enter(request->conn, HTTP_PHASE_DRAIN))
         return MHD_NO;
     request->step = HTTP_STEP_DRAIN;
+    /* The client may take seconds to hang up; the memory is for others meanwhile. */
     http_body_deinit(request);
     http_answer_send_now(request);
     return MHD_YES;
@@ -167,6 +170,7 @@ on_header(struct http_request *request, const char *method, const char *version)
     struct http_server *server = request->server;
     snprintf(request->method, sizeof(request->method), "%s", method);
     pthread_mutex_lock(&server->lock);
+    /* From here on http_stop() waits for it; a connection without a header is idle. */
     server->n_active++;
     pthread_mutex_unlock(&server->lock);
     request->active = true;
@@ -225,6 +229,7 @@ on_body_end(struct http_request *request)
         http_answer_refusal(request);
         return send_answer(request);
     }
+    /* The sweeper was faster: the client has its 408. */
     if (!http_conn_enter(request->conn, HTTP_PHASE_RUNNING))
         return MHD_NO;
     request->step = HTTP_STEP_WORK;
@@ -264,6 +269,7 @@ http_request_on_data(void *server, struct MHD_Connection *mhd, const char *url, 
     case HTTP_STEP_AUTHORIZE:
         return on_authorized(request);
     case HTTP_STEP_BODY:
+        /* The sweeper has ended the connection while a body thread worked. */
         if (!http_conn_go_on(request->conn))
             return MHD_NO;
         return bytes.len ? on_body(request, bytes) : on_body_end(request);
@@ -279,6 +285,7 @@ http_request_on_data(void *server, struct MHD_Connection *mhd, const char *url, 
         request->drained += bytes.len;
         return bytes.len && request->drained <= DRAIN_BYTES ? MHD_YES : MHD_NO;
     case HTTP_STEP_WORK:
+        /* The handler may still run: its answer must not be touched. */
         if (request->abandoned)
             return answer_late(request);
         if (!request->answer.status && request->body_code)
@@ -313,6 +320,7 @@ http_request_on_completed(void *arg, struct MHD_Connection *mhd FZ_UNUSED, void 
     pthread_mutex_lock(&server->lock);
     if (request->active)
         server->n_active--;
+    /* http_stop() waits for the last one. */
     pthread_cond_broadcast(&server->changed);
     pthread_mutex_unlock(&server->lock);
     http_request_unref(request);

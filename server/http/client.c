@@ -21,6 +21,7 @@ is_v4(const struct http_address *address)
 static bool
 parse_bare(struct fz_span text, bool allows_v4, bool allows_v6, struct http_address *ret)
 {
+    /* inet_pton() wants a NUL at the end; what is longer is not an address. */
     char copy[HTTP_ADDRESS_TEXT];
     if (text.len == 0 || text.len >= sizeof(copy) || memchr(text.data, '\0', text.len))
         return false;
@@ -31,6 +32,7 @@ parse_bare(struct fz_span text, bool allows_v4, bool allows_v6, struct http_addr
         return true;
     if (!allows_v4 || inet_pton(AF_INET, copy, &ret->bytes[12]) != 1)
         return false;
+    /* IPv4 as ::ffff:a.b.c.d, so that one comparison serves both families. */
     ret->bytes[10] = ret->bytes[11] = 0xff;
     return true;
 }
@@ -40,6 +42,7 @@ static bool
 parse_number(struct fz_span text, unsigned max, unsigned *ret)
 {
     unsigned number = 0;
+    /* Five digits hold every port and cannot overflow. */
     if (text.len == 0 || text.len > 5)
         return false;
     for (size_t i = 0; i < text.len; i++) {
@@ -197,6 +200,7 @@ forwarded_for(struct fz_span element)
         size_t len = length_to(element, ';');
         struct fz_span pair = fz_text_trim(fz_span_make(element.data, len));
         if (pair.len > 4 && strncasecmp((const char *)pair.data, "for=", 4) == 0) {
+            /* RFC 7239, 4: an address with a colon or bracket is in quotes. */
             struct fz_span value = fz_span_make(pair.data + 4, pair.len - 4);
             if (value.len >= 2 && value.data[0] == '"' && value.data[value.len - 1] == '"')
                 value = fz_span_make(value.data + 1, value.len - 2);
@@ -274,6 +278,8 @@ is_origin(const char *at, size_t len)
         return true;
     for (size_t i = 0; i < FZ_ARRAY_LEN(schemes); i++) {
         size_t n = strlen(schemes[i]);
+        /* No path and no slash at the end: a browser sends neither, so such an entry never matches.
+         */
         if (len > n && strncmp(at, schemes[i], n) == 0)
             return strspn(at + n, host) >= len - n;
     }

@@ -22,6 +22,7 @@ address_of(const struct sockaddr *address)
 {
     struct http_address ip = {{0}};
     if (address->sa_family == AF_INET6) {
+        /* Copied: the address may not be aligned for this type. */
         struct sockaddr_in6 v6;
         memcpy(&v6, address, sizeof(v6));
         memcpy(ip.bytes, &v6.sin6_addr, sizeof(ip.bytes));
@@ -43,6 +44,7 @@ make_room(struct http_server *server)
 {
     struct http_conn *idle = NULL;
     for (struct http_conn *conn = LIST_FIRST(&server->conns); conn; conn = LIST_NEXT(conn, link)) {
+        /* No request has begun, so no client loses an answer. */
         bool is_idle = conn->phase == HTTP_PHASE_HEADER && !conn->line_seen;
         if (is_idle && (!idle || conn->phase_ms < idle->phase_ms))
             idle = conn;
@@ -141,6 +143,7 @@ http_conn_enter(struct http_conn *conn, enum http_phase phase)
         conn->phase_ms = conn->window_ms = now;
         conn->window_bytes = 0;
         conn->paused_ms = 0;
+        /* The next request line of this connection has not come yet. */
         conn->line_seen = false;
         conn->first = conn->first && phase == HTTP_PHASE_HEADER;
     }
@@ -230,6 +233,7 @@ is_late(struct http_conn *conn, const struct limits *limits, int64_t now)
     int64_t age = now - conn->phase_ms;
     switch (conn->phase) {
     case HTTP_PHASE_HEADER: {
+        /* A client may rest between requests for longer than a header may take. */
         bool idle = !conn->first && !conn->line_seen;
         return age > (idle ? HTTP_IDLE_MS : (int64_t)limits->header_s * 1000);
     }
@@ -297,6 +301,7 @@ http_conn_end_idle(struct http_server *server)
 {
     pthread_mutex_lock(&server->lock);
     for (struct http_conn *conn = LIST_FIRST(&server->conns); conn; conn = LIST_NEXT(conn, link)) {
+        /* It waits for nothing, so its end loses nothing, and the server need not wait for it. */
         if (conn->phase == HTTP_PHASE_HEADER && !conn->line_seen) {
             conn->phase = HTTP_PHASE_DEAD;
             shutdown(conn->fd, SHUT_RDWR);

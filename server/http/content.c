@@ -58,6 +58,7 @@ destroy(struct http_content *content)
 static bool
 drop(struct http_content *content)
 {
+    /* Another connection still sends it, or waits for it. */
     if (--content->refs > 0)
         return false;
     if (content->state != FAILED)
@@ -75,6 +76,7 @@ find(struct http_contents *contents, const char *sha256, uint64_t len)
             content = LIST_NEXT(content, link);
         if (!content)
             return NULL;
+        /* Before the wait: the thread that makes it may release it meanwhile. */
         content->refs++;
         while (content->state == MAKING)
             pthread_cond_wait(&contents->made, &contents->lock);
@@ -101,6 +103,7 @@ http_open_temp(const char *folder)
         return -1;
     }
     fd = mkostemp(path, O_CLOEXEC);
+    /* Without a name it is gone with the last descriptor, even after a kill -9. */
     if (fd >= 0)
         unlink(path);
     return fd;
@@ -161,9 +164,11 @@ http_content_make(struct http_contents *contents, struct fz_span body,
     if (!content)
         return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
     *content = (struct http_content){.contents = contents, .refs = 1, .fd = -1, .len = body.len};
+    /* Before the lock, for which all answers wait. */
     fz_sha256_hex(body, content->sha256);
     pthread_mutex_lock(&contents->lock);
     struct http_content *found = find(contents, content->sha256, body.len);
+    /* Others with the same body find it now, and wait for it instead of writing it again. */
     if (!found)
         LIST_INSERT_HEAD(&contents->alive, content, link);
     pthread_mutex_unlock(&contents->lock);
@@ -213,6 +218,7 @@ http_content_read(const struct http_content *content, uint64_t pos, char *to, si
     if (pos >= content->len)
         return 0;
     size_t n = max < content->len - pos ? max : (size_t)(content->len - pos);
+    /* Without a position: several connections read the file at once. */
     if (!content->data)
         return pread(content->fd, to, n, (off_t)pos);
     memcpy(to, content->data + pos, n);

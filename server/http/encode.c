@@ -70,6 +70,7 @@ http_encode_choose(const char *accept_encoding)
             if (http_name_is(name, codings[i].name) || http_name_is(name, codings[i].alias))
                 weights[i] = weight;
         }
+        /* RFC 9110, 12.5.3: the weight of every coding that is not named. */
         if (http_name_is(name, "*"))
             rest = weight;
     }
@@ -134,6 +135,7 @@ http_encode_pack(enum http_coding coding, struct fz_span body, uint8_t **ret, si
         free(to);
         return false;
     }
+    /* It may be held until a slow client has read it. */
     uint8_t *small = realloc(to, len);
     *ret = small ? small : to;
     *ret_len = len;
@@ -202,6 +204,8 @@ http_encode(struct http_request *request, int status, const char *content_type, 
         http_add_header(request, "ETag", etag);
         /* A browser may keep it, but must revalidate it each time. */
         http_add_header(request, "Cache-Control", "private, no-cache");
+        /* The handler has run all the same, since the ETag is the hash of its answer; the transfer
+         * is what this saves. */
         if (http_etag_matches(http_header(request, "If-None-Match"), etag)) {
             ret->status = 304;
             ret->body = fz_span_make(NULL, 0);

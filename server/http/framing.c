@@ -67,11 +67,14 @@ check_field(const struct http_field *field, struct http_framing *framing, size_t
     if (http_name_is(field->name, "Transfer-Encoding")) {
         if (framing->chunked)
             return fz_fail(err, FZ_E_MALFORMED, "the request has two Transfer-Encoding fields");
+        /* RFC 9112, 6.1: with a coding that it does not know, a server cannot find the end of the
+         * body. */
         if (!http_name_is(value, "chunked"))
             return fz_fail(err, FZ_E_MALFORMED,
                            "the only transfer coding that is understood is 'chunked'");
         framing->chunked = true;
     } else if (http_name_is(field->name, "Host")) {
+        /* RFC 9112, 3.2: two of them may lead a proxy and this server to different sites. */
         (*n_hosts)++;
     } else if (http_name_is(field->name, "Expect")) {
         if (!http_name_is(value, "100-continue"))
@@ -154,6 +157,7 @@ http_framing_coding(const struct http_field *fields, size_t n_fields, enum http_
             continue;
         if (coding != HTTP_CODING_IDENTITY)
             return fz_fail(err, FZ_E_UNSUPPORTED, "one content coding at most; %s", ACCEPTED);
+        /* Codings are not stacked: each layer would multiply how far a body can inflate. */
         coding = next;
     }
     *ret = coding;

@@ -90,6 +90,7 @@ check_header(struct http_request *request, const char *method, const char *versi
 {
     const union MHD_ConnectionInfo *info =
         MHD_get_connection_info(request->mhd, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
+    /* For the log and the counters of bytes, and for the check of its lines. */
     request->header_size = info ? info->header_size : 0;
     /* Without a function it only counts the fields. */
     int n = MHD_get_connection_values_n(request->mhd, MHD_HEADER_KIND, NULL, NULL);
@@ -174,6 +175,7 @@ find_route(struct http_request *request, const char *method)
     }
     if (!*allow)
         return http_body_refuse(request, 404, FZ_E_NOT_FOUND, 0, "there is nothing at this path");
+    /* RFC 9110, 15.5.6: a 405 must name them. */
     http_add_header(request, "Allow", allow);
     return http_body_refuse(request, 405, FZ_E_UNSUPPORTED, 0,
                             "this path does not answer to that method; allowed are %s", allow);
@@ -182,8 +184,10 @@ find_route(struct http_request *request, const char *method)
 static enum fz_code
 refuse_token(struct http_request *request, enum fz_code code, int status, const char *text)
 {
+    /* 0: the code says it all. */
     if (status < 400 || status > 599)
         status = fz_code_http_status(code);
+    /* RFC 9110, 15.5.2: a 401 must name a scheme. */
     if (status == 401)
         http_add_header(request, "WWW-Authenticate", "Bearer");
     return http_body_refuse(request, status, code, 0, "%s", text);
@@ -193,6 +197,7 @@ static enum fz_code
 check_token(struct http_request *request)
 {
     struct http_server *server = request->server;
+    /* Open to all; such a handler may still ask for a token itself. */
     if (!request->route->scope || !server->authorize)
         return FZ_OK;
     struct fz_error err = {.code = FZ_E_DENIED, .offset = -1};
@@ -247,6 +252,7 @@ check_body(struct http_request *request)
     }
     bool has_body = request->framing.content_length > 0 || request->framing.chunked;
     struct fz_error err;
+    /* Without a body its coding does not matter: some clients always send the field. */
     if (route->body == HTTP_BODY_NONE || !has_body)
         return FZ_OK;
     enum fz_code code =

@@ -35,11 +35,13 @@ open_socket(const struct addrinfo *address)
     if (fd < 0)
         return -1;
     int on = 1, off = 0;
+    /* A restarted server must not wait for the old connections to leave TIME_WAIT. */
     setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
     if (address->ai_family == AF_INET6) /* ":8480" serves IPv4 too */
         setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
     if (bind(fd, address->ai_addr, address->ai_addrlen) == 0 && listen(fd, BACKLOG) == 0)
         return fd;
+    /* close() must not hide why it failed. */
     int saved = errno;
     close(fd);
     errno = saved;
@@ -77,6 +79,7 @@ listen_on(struct http_server *server, const char *where, struct fz_error *err)
     struct sockaddr_storage bound;
     socklen_t len = sizeof(bound);
     char name[INET6_ADDRSTRLEN + 32], number[16];
+    /* With port 0 only the system knows which one it is. */
     if (getsockname(server->listen_fd, (struct sockaddr *)&bound, &len) != 0 ||
         getnameinfo((struct sockaddr *)&bound, len, name, sizeof(name), number, sizeof(number),
                     NI_NUMERICHOST | NI_NUMERICSERV) != 0)
@@ -143,6 +146,7 @@ sweep(void *arg)
     struct http_server *server = arg;
     bool ends = false;
     while (!ends) {
+        /* Deadlines are seconds long, so a tenth is exact enough. */
         fz_time_sleep_ms(SWEEP_MS);
         http_pending_end_late(server);
         http_conn_end_late(server);

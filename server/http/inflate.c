@@ -201,6 +201,7 @@ z_feed_head(struct http_inflate *stream, struct fz_span bytes, http_sink_fn sink
     }
     while (bytes.len && stream->n_head < sizeof(stream->head)) {
         stream->head[stream->n_head++] = bytes.data[0];
+        /* A client may send its body byte by byte. */
         bytes = fz_span_make(bytes.data + 1, bytes.len - 1);
     }
     if (stream->n_head < sizeof(stream->head))
@@ -209,6 +210,7 @@ z_feed_head(struct http_inflate *stream, struct fz_span bytes, http_sink_fn sink
     if (code == FZ_OK)
         code =
             z_feed(stream, fz_span_make(stream->head, sizeof(stream->head)), sink, sink_arg, err);
+    /* Offsets in messages count from the start of the body. */
     stream->in = sizeof(stream->head);
     if (code == FZ_OK && bytes.len) {
         code = z_feed(stream, bytes, sink, sink_arg, err);

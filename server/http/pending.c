@@ -13,6 +13,7 @@ http_pending_run_job(struct http_job *job)
     struct http_request *request = (struct http_request *)job; /* its first member */
     struct http_server *server = request->server;
     pthread_mutex_lock(&server->lock);
+    /* Its time may have ended while it waited for this thread. */
     bool abandoned = request->abandoned;
     request->due_ms = 0; /* that was the limit of the wait for a thread */
     pthread_mutex_unlock(&server->lock);
@@ -48,6 +49,7 @@ http_pending_add(struct http_request *request, int64_t within_ms)
     struct http_server *server = request->server;
     int64_t now = fz_time_monotonic_ms();
     http_answer_keep_headers(request);
+    /* For the thread that answers: the client may hang up first. */
     atomic_fetch_add(&request->refs, 1);
     pthread_mutex_lock(&server->lock);
     request->is_pending = true;
@@ -118,6 +120,7 @@ http_answer_within(struct http_request *request, int64_t ms)
     struct http_server *server = request->server;
     int64_t now = fz_time_monotonic_ms();
     pthread_mutex_lock(&server->lock);
+    /* The sweeper reads it at the same time. */
     request->due_ms = ms ? now + ms : 0;
     pthread_mutex_unlock(&server->lock);
 }

@@ -85,6 +85,7 @@ http_pool_destroy(struct http_pool *pool)
         return;
     pthread_mutex_lock(&pool->lock);
     pool->ending = true;
+    /* All of them: each thread ends by itself once the queue is empty. */
     pthread_cond_broadcast(&pool->wake);
     pthread_mutex_unlock(&pool->lock);
     for (unsigned i = 0; i < pool->n_threads; i++)

@@ -154,6 +154,7 @@ http_log_note(struct http_request *request, const char *key, const char *value)
 {
     char quoted[160];
     fz_log_quote(value, quoted, sizeof(quoted));
+    /* Most requests have none. */
     if (!request->notes)
         request->notes = calloc(1, NOTES_BYTES);
     if (!request->notes)

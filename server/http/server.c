@@ -38,6 +38,7 @@ http_server_create(const struct http_config *config, struct http_server **ret, s
     http_budget_init(&server->unknown_disk, "unknown_disk", server->limits.unknown_disk);
     server->proxies = proxies;
     server->metrics = config->metrics;
+    /* The caller may have made the path on its stack. */
     server->temp_dir = strdup(config->temp_dir ? config->temp_dir : "/tmp");
     server->route_metrics = calloc(config->n_routes + 1, sizeof(struct metrics_route *));
     http_contents_init(&server->contents, server->temp_dir, server->limits.answer_memory,
@@ -46,6 +47,7 @@ http_server_create(const struct http_config *config, struct http_server **ret, s
         http_server_unref(server);
         return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
     }
+    /* Counters are found once here, not with every request. */
     for (size_t i = 0; i < config->n_routes; i++)
         server->route_metrics[i] = metrics_route(config->metrics, config->routes[i].name);
     server->route_metrics[config->n_routes] = metrics_route(config->metrics, "none");

@@ -78,6 +78,7 @@ parse_query(const char *raw, size_t len, struct http_uri *uri, char **at, struct
         const char *amp = memchr(raw + start, '&', len - start);
         size_t end = amp ? (size_t)(amp - raw) : len;
         size_t pair_len = end - start;
+        /* "a=1&&b=2": a form's empty pairs mean nothing (WHATWG URL, 5.1). */
         if (pair_len) {
             const char *equals = memchr(raw + start, '=', pair_len);
             size_t name_len = equals ? (size_t)(equals - raw) - start : pair_len;
@@ -104,6 +105,7 @@ skip_authority(const char **raw, size_t *len)
 {
     if (*len && (*raw)[0] == '/')
         return true;
+    /* RFC 9112, 3.2.2: proxies get this form, but a server must accept it too. */
     static const char *const schemes[] = {"http://", "https://"};
     for (size_t i = 0; i < FZ_ARRAY_LEN(schemes); i++) {
         size_t scheme_len = strlen(schemes[i]);
@@ -190,6 +192,7 @@ match_from(const struct http_uri *uri, size_t first, const char *pattern, bool l
             return false;
         const char *have = uri->segments[segment];
         if (len >= 2 && p[0] == '{' && p[len - 1] == '}') {
+            /* "/reports/" is not a report with an empty id. */
             if (!*have || found.n == HTTP_MAX_PARAMS)
                 return false;
             found.pairs[found.n] = (struct http_pair){.name = p + 1, .value = have};
@@ -201,6 +204,7 @@ match_from(const struct http_uri *uri, size_t first, const char *pattern, bool l
     }
     if (segment != uri->n_segments)
         return false;
+    /* Only now: a pattern that fits in part must leave nothing. */
     *ret = found;
     return true;
 }
@@ -209,6 +213,7 @@ bool
 http_uri_match(const struct http_uri *uri, const char *pattern, enum http_match how,
                struct http_params *ret)
 {
+    /* A DSN may have a path before its project, if the server is below one. */
     size_t n = how == HTTP_MATCH_ANYWHERE ? uri->n_segments : 1;
     for (size_t first = 0; first < n; first++) {
         if (match_from(uri, first, pattern, how != HTTP_MATCH_EXACT, ret))

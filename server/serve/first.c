@@ -108,6 +108,7 @@ is_known(struct store *store, const char *text, bool *ret, struct fz_error *err)
     struct store_token token;
     enum fz_code code = store_token_check(store, text, &token, err);
     *ret = code == FZ_OK;
+    /* Unknown is an answer, not a failure. */
     return code == FZ_E_DENIED ? FZ_OK : code;
 }
 
@@ -117,6 +118,7 @@ add_tokens(struct store *store, struct serve_first *first, struct fz_error *err)
     FZ_CLEANUP(fz_arena_deinit) struct fz_arena arena = fz_arena_make(64 * 1024);
     bool has_key = false, has_admin = false;
     int64_t id;
+    /* Each step may have been done by an earlier start that was cut short. */
     enum fz_code code = store_project_create(store, "default", &first->project_id, err);
     if (code == FZ_E_CONFLICT) { /* another server, or a first start that was interrupted */
         struct store_project project = {0};
@@ -169,8 +171,10 @@ serve_first_tokens(const struct config *config, struct serve_first *ret, struct 
     }
     if (code != FZ_OK || !is_needed)
         return code;
+    /* New tokens would overwrite those of the other database. */
     if (is_there(config, finished_name))
         return fail_other_database(config, "has no tokens", err);
+    /* Those of the interrupted start are used again: one of them may be in the database already. */
     if (!was_cut_short) {
         store_token_make(STORE_SCOPE_INGEST, first.ingest_key);
         store_token_make(STORE_SCOPE_ADMIN, first.admin_token);
@@ -205,6 +209,7 @@ update_credentials(const char *path, const char *url, struct fz_error *err)
         return FZ_OK; /* none, or not written by us */
     char dsn[512];
     make_dsn(url, key, json_integer_value(json_object_get(root, "project_id")), dsn, sizeof(dsn));
+    /* Whatever else a user has added to the file stays. */
     json_object_set_new(root, "url", json_string(url));
     json_object_set_new(root, "dsn", json_string(dsn));
     return write_json(path, root, err);
@@ -227,6 +232,7 @@ serve_first_credentials(const struct config *config, const char *url,
     if (!root)
         return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
     enum fz_code code = write_json(unfinished, root, err);
+    /* In one step: a reader sees all of it or nothing. */
     if (code == FZ_OK && rename(unfinished, path) != 0)
         code = fz_fail_errno(err, "%s", path);
     return code != FZ_OK ? code : fz_file_sync_parent(path, err);
@@ -245,6 +251,7 @@ find_sample(char ret[PATH_MAX])
     if (len <= 0)
         return false;
     dir[len] = '\0';
+    /* A build tree is deeper than an installation: build/dev/server/framezero. */
     for (int up = 0; up < 5; up++) {
         char *slash = strrchr(dir, '/');
         if (!slash)
@@ -298,5 +305,7 @@ serve_first_print(const struct config *config, const char *url, const struct ser
                "       \"%s/api/v1/reports/$ID?format=crash\"\n\n",
                first->admin_token, at, url, first->ingest_key, at, url, url);
     }
+    /* Under a service manager, standard output is a pipe, and this text would stay in the buffer.
+     */
     fflush(stdout);
 }

@@ -38,6 +38,7 @@ static int
 count_workers(void *user)
 {
     struct serve *serve = user;
+    /* HTTP answers before the workers are started. */
     if (!atomic_load(&serve->is_up))
         return 0;
     return serve->config.workers == 0 ? -1 : supervise_running(serve->workers.supervise);
@@ -92,6 +93,7 @@ start(struct serve *serve, struct fz_error *err)
     enum fz_code code = program_child_path(child, err); /* fails now, not with the first report */
     if (code == FZ_OK)
         code = serve_setup_directory(config, &serve->lock_fd, err);
+    /* Before the migration, which would make a new database where one is missing. */
     if (code == FZ_OK)
         code = serve_first_check(config, err);
     if (code == FZ_OK && config->migrate)
@@ -110,6 +112,7 @@ start(struct serve *serve, struct fz_error *err)
         code = start_http(serve, err);
     if (code != FZ_OK)
         return code;
+    /* With port 0 the address is known only now. */
     serve_setup_url(config, http_url(serve->http), url);
     code = serve_first_credentials(config, url, &first, err);
     if (code != FZ_OK)
@@ -118,6 +121,7 @@ start(struct serve *serve, struct fz_error *err)
     atomic_store(&serve->is_up, true);
     if (first.is_first)
         serve_first_print(config, url, &first);
+    /* From now on the supervisor takes an end for a crash, not for a failed start. */
     supervise_ready();
     config_hide_password(config->database, database, sizeof(database));
     fz_log(FZ_LOG_INFO, "serving", "url=%s data=%s database=%s workers=%d migrations=%u", url,
@@ -131,6 +135,7 @@ serve_until_stopped(struct serve *serve, const sigset_t *signals)
     for (;;) {
         int64_t ms = supervise_tend(serve->workers.supervise);
         const struct timespec nap = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
+        /* SIGCHLD ends the wait, so that a worker that died is restarted at once. */
         int number = sigtimedwait(signals, NULL, &nap);
         if (number <= 0 || number == SIGCHLD)
             continue;
@@ -145,12 +150,15 @@ static void
 stop(struct serve *serve)
 {
     atomic_store(&serve->is_up, false);
+    /* First, so that they finish their jobs while requests are being answered. */
     if (serve->workers.supervise)
         supervise_ask_stop(serve->workers.supervise, SIGTERM);
+    /* Otherwise http_stop() would wait for requests that wait for jobs. */
     if (serve->api)
         api_stop_waiting(serve->api);
     if (serve->http)
         http_stop(serve->http, HTTP_GRACE_MS);
+    /* After HTTP: its handlers use the api. */
     api_destroy(serve->api);
     serve_workers_deinit(&serve->workers, WORKER_GRACE_MS);
     if (serve->metrics)

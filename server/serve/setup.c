@@ -28,6 +28,7 @@ take_lock(const char *database_path, int *ret_fd, struct fz_error *err)
     FZ_CLEANUP(fz_closep) int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     if (fd < 0)
         return fz_fail_errno(err, "%s", path);
+    /* The kernel releases it with the process, however that ends. */
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
     int64_t end_ms = fz_time_monotonic_ms() + LOCK_WAIT_MS;
     int failed = fcntl(fd, F_SETLK, &lock);
@@ -36,6 +37,7 @@ take_lock(const char *database_path, int *ret_fd, struct fz_error *err)
         failed = fcntl(fd, F_SETLK, &lock);
     }
     if (failed) {
+        /* POSIX allows both for a lock that another process has. */
         if (errno != EACCES && errno != EAGAIN)
             return fz_fail_errno(err, "%s", path);
         lock.l_type = F_WRLCK;
@@ -70,6 +72,7 @@ serve_setup_reclaim(const char *database_url, struct fz_error *err)
     FZ_CLEANUP(store_closep) struct store *store = NULL;
     uint64_t n = 0;
     enum fz_code code = store_open(database_url, &store, err);
+    /* By name, which contains process, boot and namespace: live workers keep their jobs. */
     if (code == FZ_OK)
         code = store_job_reclaim(store, worker_is_gone, NULL, &n, err);
     if (code == FZ_OK && n)
@@ -98,6 +101,7 @@ void
 serve_setup_url(const struct config *config, const char *bound, char ret[256])
 {
     static const char *const wildcards[] = {"http://0.0.0.0:", "http://[::]:"};
+    /* With or without a slash at the end, as operators write it. */
     if (config->public_url[0]) {
         snprintf(ret, 256, "%s", config->public_url);
         for (size_t len = strlen(ret); len > 0 && ret[len - 1] == '/'; len--)
@@ -118,6 +122,7 @@ serve_setup_url(const struct config *config, const char *bound, char ret[256])
 void
 serve_setup_workers(struct config *config)
 {
+    /* 0 is a choice: the workers are on other machines. */
     if (config->workers >= 0)
         return;
     long cores = sysconf(_SC_NPROCESSORS_ONLN);

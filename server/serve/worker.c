@@ -28,6 +28,7 @@ static void
 on_stop(int number FZ_UNUSED)
 {
     is_stopping = 1;
+    /* Nobody is left who would kill it after its time. */
     if (is_supervised && !supervise_has_parent())
         alarm(GRACE_MS / 1000);
 }
@@ -55,6 +56,7 @@ inherited_metrics(void)
     struct fz_error err;
     if (!text || !fz_text_i64(fz_span_cstr(text), &fd) || fd < 3 || fd > INT32_MAX)
         return NULL;
+    /* Without counters the worker still works. */
     if (metrics_attach((int)fd, &metrics, &err) != FZ_OK)
         fz_log(FZ_LOG_WARN, "no metrics", "error=\"%s\"", err.text);
     group_fd = (int)fd;
@@ -65,6 +67,7 @@ inherited_metrics(void)
 static enum worker_learned
 learned_mode(const char *word)
 {
+    /* The word was checked when the configuration was read. */
     if (strcmp(word, "shared") == 0)
         return WORKER_LEARNED_SHARED;
     return strcmp(word, "project") == 0 ? WORKER_LEARNED_PROJECT : WORKER_LEARNED_OFF;
@@ -81,6 +84,7 @@ work(const struct config *config, const sigset_t *signals, struct fz_error *err)
         sigprocmask(SIG_UNBLOCK, signals, NULL) != 0)
         return fz_fail_errno(err, "cannot take signals");
     char name[WORKER_NAME];
+    /* Unique for each process, so that the jobs of a dead one can be recognised. */
     worker_name(name);
     struct metrics *metrics = inherited_metrics();
     const struct worker_config worker = {.database_url = config->database,

@@ -22,6 +22,7 @@ make_environment(struct serve_workers *workers, const struct config *config, int
                  struct fz_error *err)
 {
     struct config one = *config;
+    /* Each process is one worker, and starts no others. */
     one.workers = 1;
     config_append_variables(&one, CONFIG_WORKER, &workers->variables);
     fz_buffer_char(&workers->variables, '\0');
@@ -38,6 +39,7 @@ make_environment(struct serve_workers *workers, const struct config *config, int
     workers->envp = calloc(room, sizeof(*workers->envp));
     if (!workers->envp)
         return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
+    /* PATH, locale and the like are the user's. */
     for (char **at = environ; at && *at; at++) {
         if (is_inherited(*at))
             workers->envp[n++] = *at;
@@ -69,5 +71,6 @@ serve_workers_deinit(struct serve_workers *workers, int64_t grace_ms)
 {
     supervise_destroy(workers->supervise, grace_ms);
     fz_buffer_deinit(&workers->variables);
+    /* Its strings are in `variables` and in this process's own environment. */
     free(workers->envp);
 }

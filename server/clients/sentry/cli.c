@@ -40,6 +40,7 @@ put_project(struct json_write *w, const struct store_project *project)
     snprintf(id, sizeof(id), "%lld", (long long)project->id);
     json_write_open(w, NULL, '{');
     json_write_text(w, "id", id);
+    /* Sentry has a short name for URLs and one for people; here it is the same. */
     json_write_text(w, "slug", project->name);
     json_write_text(w, "name", project->name);
     sentry_cli_put_time(w, "dateCreated", project->created_ms);
@@ -53,6 +54,7 @@ projects(struct api_call *call, struct fz_error *err)
 {
     struct store_project *projects = NULL;
     size_t n = 0;
+    /* 0 stays for an admin token, which may see all of them. */
     int64_t own = 0;
     enum fz_code code = store_token_project(call->store, http_token_id(call->request), &own, err);
     if (code == FZ_OK)

@@ -30,6 +30,7 @@ static enum fz_code
 read_chunks(const json_t *list, struct sentry_file *file, struct fz_arena *arena,
             struct fz_error *err)
 {
+    /* None is allowed: a file that is known needs no chunks. */
     size_t n = json_array_size(list);
     file->chunks = fz_arena_array(arena, n + 1, sizeof(*file->chunks));
     if (!file->chunks)
@@ -59,6 +60,7 @@ read_file(const char *sha1, const json_t *value, struct sentry_file *file, struc
         return fz_arena_fail(arena, err);
     if (!fz_text_is_hex(sha1, FZ_SHA1_TEXT - 1))
         return fz_fail(err, FZ_E_MALFORMED, "'%.60s' is not the SHA-1 of a file", sha1);
+    /* Not a refusal of the request: the other files of the list may be good. */
     file->has_bad_id = id && !fz_uuid_parse(fz_span_cstr(id), &file->uuid);
     return read_chunks(json_object_get(value, "chunks"), file, arena, err);
 }
@@ -70,6 +72,7 @@ read_request(struct api_call *call, struct sentry_file **ret, size_t *ret_n, str
     enum fz_code code = sentry_cli_body(call, &json, err);
     if (code != FZ_OK)
         return code;
+    /* An array is JSON that sentry_cli_body() accepts for other paths. */
     if (!json_is_object(json))
         return fz_fail(err, FZ_E_MALFORMED, "an object with the files' SHA-1 as keys is wanted");
     size_t n = 0;
@@ -141,9 +144,11 @@ check(struct api_call *call, void *user, bool is_late, bool *ret_done, struct fz
         struct store_upload upload;
         code = store_upload_get(call->store, call->project_id, waiting->ids[i], call->arena,
                                 &upload, err);
+        /* One that is not done is reason enough to go on waiting. */
         if (code == FZ_OK && upload.state == STORE_UPLOAD_QUEUED)
             return FZ_OK;
     }
+    /* The body is still there; what was parsed first ended with its call. */
     if (code == FZ_OK)
         code = read_request(call, &files, &n, err);
     for (size_t i = 0; !code && i < n; i++)
@@ -186,6 +191,7 @@ sentry_assemble(struct api_call *call, struct fz_error *err)
     struct waiting *waiting = n <= WAIT_FILES ? calloc(1, sizeof(*waiting)) : NULL;
     if (waiting && is_worth_waiting(files, n, waiting))
         return api_wait(call, check, waiting, WAIT_MS, err);
+    /* Too many files, or the answer has news already. */
     free(waiting);
     return answer(call, files, n, err);
 }

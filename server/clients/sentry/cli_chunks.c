@@ -57,6 +57,7 @@ sentry_chunk_options(struct api_call *call, struct fz_error *err)
     const struct limits *limits = api_limits(call->api);
     const char *name = http_param(call->request, "org");
     char org[ORG_TEXT], url[ORG_TEXT + 64];
+    /* It is the client's own text, and goes back into a URL. */
     quote_segment(name ? name : "", org);
     snprintf(url, sizeof(url), "/api/0/organizations/%s/chunk-upload/", org);
     struct json_write w = api_begin(call, '{');
@@ -112,6 +113,7 @@ read_part(struct api_call *call, int body, const struct fz_form_part *part, bool
         uint64_t left = part->len - at;
         ssize_t n = pread(body, piece, left < READ_BYTES ? (size_t)left : READ_BYTES,
                           (off_t)(part->offset + at));
+        /* A signal came before any byte was read. */
         if (n < 0 && errno == EINTR)
             continue;
         if (n <= 0)
@@ -135,6 +137,8 @@ static enum fz_code
 store_part(struct api_call *call, int body, const struct fz_form_part *part, uint64_t *left,
            struct fz_error *err)
 {
+    /* Chunks belong to the token that sent them: another one must not build a file of them by
+     * guessing a hash. */
     struct store_chunk chunk = {.token_id = http_token_id(call->request)};
     FZ_CLEANUP(fz_hash_destroyp) struct fz_hash *hash = NULL;
     FZ_CLEANUP(fz_closep) int fd = -1;
@@ -152,9 +156,11 @@ store_part(struct api_call *call, int body, const struct fz_form_part *part, uin
         return code;
     }
     fz_hash_finish(hash, chunk.sha1);
+    /* A chunk under a wrong name would break each file that contains it. */
     if (strcmp(chunk.sha1, part->filename) != 0)
         return fz_fail(err, FZ_E_MALFORMED, "chunk %.40s: its SHA-1 is %s; was it sent whole?",
                        part->filename, chunk.sha1);
+    /* After inflating: what was sent may be a thousand times smaller. */
     if (sink.n > *left)
         return fz_fail(err, FZ_E_LIMIT, "the request's chunks have more than %zu bytes",
                        api_limits(call->api)->chunk_request_bytes);
@@ -162,6 +168,7 @@ store_part(struct api_call *call, int body, const struct fz_form_part *part, uin
     chunk.size = sink.n;
     uint64_t size;
     code = blob_put_fd(api_blobs(call->api), fd, chunk.blob_sha256, &size, err);
+    /* First, since a chunk that can be used must have been counted. */
     if (code == FZ_OK)
         code = api_count_upload(call, chunk.size, err);
     if (code == FZ_OK)

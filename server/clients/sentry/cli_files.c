@@ -49,6 +49,7 @@ is_there(struct api_call *call, const struct fz_uuid *uuid, enum store_symbol_ki
 static const char *
 fatal_problem(const struct upload_file *file)
 {
+    /* All other problems still leave names. */
     for (size_t i = 0; i < file->problems.n; i++) {
         if (strcmp(file->problems.list[i].kind, "no_index") == 0)
             return file->problems.list[i].text;
@@ -78,6 +79,7 @@ judge_done(struct api_call *call, struct sentry_file *file, const struct store_u
     const struct upload_file *found = find_file(&result, &file->uuid);
     char text[160], uuid[2][FZ_UUID_DASHED];
     if (!found) {
+        /* The client named a UUID that no file has; the message shows one that is there. */
         if (result.n_files)
             fz_uuid_format_dashed(&result.files[result.n_files - 1].uuid, uuid[0]);
         fz_uuid_format_dashed(&file->uuid, uuid[1]);
@@ -94,6 +96,7 @@ judge_done(struct api_call *call, struct sentry_file *file, const struct store_u
     const char *problem = fatal_problem(found);
     if (problem)
         return fail_file(call, file, problem, err);
+    /* The texts are in the arena of the call, as the answer is. */
     sentry_cli_dif_take(found, &file->dif);
     file->dif.id = fz_arena_strdup(call->arena, upload->id);
     file->state = SENTRY_OK;
@@ -145,6 +148,7 @@ sentry_file_look(struct api_call *call, struct sentry_file *file, struct fz_erro
                          err);
     enum fz_code code =
         store_assembled_get(call->store, call->project_id, file->sha1, call->arena, &known, err);
+    /* Nothing was put together under this name yet. */
     if (code == FZ_E_NOT_FOUND)
         return FZ_OK;
     if (code != FZ_OK)
@@ -181,6 +185,7 @@ append_bytes(struct joining *to, struct fz_span bytes, struct fz_error *err)
     bool is_zero = bytes.data[0] == 0 && memcmp(bytes.data, bytes.data + 1, bytes.len - 1) == 0;
     if (!is_zero)
         return fz_file_write_fd(to->fd, bytes, err);
+    /* A hole at the very end becomes part of the file by join()'s ftruncate(). */
     if (lseek(to->fd, (off_t)bytes.len, SEEK_CUR) < 0)
         return fz_fail_errno(err, "cannot write a file");
     return FZ_OK;
@@ -200,6 +205,7 @@ append_chunk(struct api_call *call, const struct store_chunk *chunk, struct join
                           (off_t)(SENTRY_CHUNK_HEAD + at));
         if (n < 0 && errno == EINTR)
             continue;
+        /* A blob shorter than its row says. */
         if (n <= 0)
             return fz_fail(err, FZ_E_INTERNAL, "chunk %s cannot be read", chunk->sha1);
         struct fz_span bytes = fz_span_make(to->piece, (size_t)n);
@@ -216,6 +222,7 @@ static const char *
 kind_of(int fd)
 {
     char head[4];
+    /* Source bundles begin with these bytes, before their zip. */
     bool is_bundle = pread(fd, head, sizeof(head), 0) == (ssize_t)sizeof(head) &&
                      memcmp(head, "SYSB", sizeof(head)) == 0;
     return is_bundle ? "sources" : "symbols";
@@ -300,6 +307,7 @@ take_and_join(struct api_call *call, struct sentry_file *file, uint64_t size, ui
     bool all = false;
     enum fz_code code =
         store_chunk_take(call->store, file->chunks, file->n_chunks, &all, call->arena, err);
+    /* It concerns this file only; the others of the request go on. */
     if (code == FZ_E_LIMIT)
         return fail_file(call, file, err->text, err);
     if (code != FZ_OK)

@@ -22,6 +22,7 @@ sentry_dsyms_unknown(struct api_call *call, struct fz_error *err)
          i++) {
         struct store_assembled file;
         const char *sha1 = http_query_value(call->request, i);
+        /* The client repeats the parameter for each file. */
         if (strcmp(name, "checksums") != 0)
             continue;
         enum fz_code code =
@@ -90,6 +91,7 @@ sentry_dsyms_post(struct api_call *call, struct fz_error *err)
         code = api_upload_add(call, body, parts[i].offset, parts[i].len, "", &upload, err);
     if (code != FZ_OK)
         return code;
+    /* It outlives the call. */
     char *id = strdup(upload.id);
     if (!id)
         return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");

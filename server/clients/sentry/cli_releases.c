@@ -35,6 +35,7 @@ put_release(struct api_call *call, struct json_write *w, int64_t project_id,
     enum fz_code code = store_project_by_id(call->store, project_id, call->arena, &project, err);
     if (code != FZ_OK)
         return code;
+    /* Cut to its room it may end within a character; then it is left empty. */
     short_version(release->version, text);
     json_write_open(w, NULL, '{');
     json_write_text(w, "version", release->version);
@@ -75,6 +76,7 @@ find_projects(struct api_call *call, const json_t *body, int64_t ret[PROJECTS_MA
               struct fz_error *err)
 {
     const json_t *names = json_object_get(body, "projects");
+    /* The project of the path wins over those of the body. */
     size_t n = http_param(call->request, "project") ? 0 : json_array_size(names);
     if (n > PROJECTS_MAX)
         return fz_fail(err, FZ_E_LIMIT, "%zu projects, at most %d", n, PROJECTS_MAX);
@@ -119,6 +121,7 @@ put(struct api_call *call, const char *version, struct fz_error *err)
     json_auto_t *body = NULL;
     int64_t projects[PROJECTS_MAX];
     size_t n = 0;
+    /* Members that the body does not name stay NULL, and storage keeps what it has. */
     struct store_release release = {.version = version}, stored = {0};
     bool created = false, any_created = false;
     enum fz_code code = sentry_cli_body(call, &body, err);
@@ -223,6 +226,7 @@ static void
 put_deploy(struct json_write *w, const struct store_deploy *deploy)
 {
     char id[24];
+    /* Sentry's ids are texts. */
     snprintf(id, sizeof(id), "%lld", (long long)deploy->id);
     json_write_open(w, NULL, '{');
     json_write_text(w, "id", id);

@@ -25,6 +25,7 @@ unwrap(const char *token, char room[API_TOKEN_ROOM])
 {
     if (strncmp(token, "sntrys_", 7) != 0)
         return token;
+    /* It has no underscore itself, since its alphabet has '/' in its place. */
     const char *secret = strrchr(token, '_') + 1;
     if (strlen(secret) != SECRET_TEXT)
         return token;
@@ -43,8 +44,10 @@ basic(const char *text, char room[API_TOKEN_ROOM])
     if (strlen(text) >= API_TOKEN_ROOM ||
         fz_text_base64_decode(fz_span_cstr(text), &arena, &bytes, NULL) != FZ_OK)
         return "";
+    /* The password is empty: the user is the key. */
     const uint8_t *colon = bytes.len ? memchr(bytes.data, ':', bytes.len) : NULL;
     size_t len = colon ? (size_t)(colon - bytes.data) : bytes.len;
+    /* A NUL would end the token early. */
     if (len == 0 || len >= API_TOKEN_ROOM || memchr(bytes.data, '\0', len))
         return "";
     memcpy(room, bytes.data, len);
@@ -109,6 +112,7 @@ sentry_cli_time(const json_t *object, const char *key)
 {
     const char *text = sentry_cli_text(object, key);
     int64_t ms = 0;
+    /* A time that cannot be read does not cost the release. */
     return text && fz_time_parse(fz_span_cstr(text), &ms) && ms > 0 ? ms : 0;
 }
 

@@ -106,6 +106,7 @@ put_counted(struct api_call *call, const struct envelope *e, struct fz_error *er
                                              .environment = one->environment,
                                              .started_ms = one->started_ms,
                                              .outcome = (enum store_session_outcome)one->outcome};
+        /* Two types, since protocol and storage must not know each other. */
         memcpy(sessions[i].sid, one->sid, sizeof(one->sid));
         memcpy(sessions[i].n, one->n, sizeof(one->n));
     }
@@ -122,9 +123,11 @@ static enum fz_code
 count_and_take(struct api_call *call, struct fz_error *err)
 {
     struct envelope *e = call->user;
+    /* A refused request is answered; nothing more may be done with it. */
     if (!is_admitted(e,
                      e->result.found.has_sessions ? API_TAKES_SESSIONS : API_TAKES_CLIENT_REPORTS))
         return FZ_OK;
+    /* Before the report, whose commit answers the request. */
     enum fz_code code = put_counted(call, e, err);
     if (code == FZ_OK)
         take_report(e);
@@ -140,6 +143,7 @@ envelope_post(void *app, struct http_request *request)
     if (!find_sender(&e))
         return;
     fz_arena_init(&e.arena, api_limits(e.api)->report_memory);
+    /* Read once: the result serves the sessions and the report. */
     const struct api_intake intake = intake_of(&e);
     if (api_intake_read(&intake, &e.result, &err) != FZ_OK)
         sentry_fail(request, 0, &err);
@@ -192,6 +196,7 @@ static enum fz_code
 event_of(struct fz_span body, const struct limits *limits, struct fz_arena *arena,
          struct fz_span *ret, struct fz_error *err)
 {
+    /* JSON may have white space before it; base64 cannot begin with a brace. */
     size_t at = 0;
     while (at < body.len && strchr(" \t\r\n", body.data[at]) && body.data[at])
         at++;

@@ -64,6 +64,7 @@ sentry_limited(struct http_request *request, enum api_takes takes, unsigned wait
 void
 sentry_taken(struct http_request *request, const struct api_taken *taken, void *user FZ_UNUSED)
 {
+    /* All items were refused one by one; the first says why. */
     if (taken->n == 0)
         sentry_fail(request, 0, taken->first);
     else

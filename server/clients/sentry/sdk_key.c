@@ -62,6 +62,7 @@ const char *
 sentry_find_key(const struct http_request *request, char room[API_TOKEN_ROOM])
 {
     const char *key = sentry_header_key(http_header(request, "X-Sentry-Auth"), room);
+    /* Authorization comes second, since a proxy before the server may use it. */
     if (!key)
         key = sentry_header_key(http_header(request, "Authorization"), room);
     return key ? key : http_query(request, "sentry_key");
@@ -97,12 +98,14 @@ sentry_dsn_key(struct fz_span envelope, char room[API_TOKEN_ROOM])
 {
     struct fz_span dsn = find_dsn(envelope);
     char text[API_TOKEN_ROOM];
+    /* A longer one does not have a key of this server. */
     if (dsn.len == 0 || dsn.len >= sizeof(text))
         return NULL;
     memcpy(text, dsn.data, dsn.len);
     text[dsn.len] = '\0';
     const char *key = strstr(text, "://"); /* JSON may have it as ":\/\/" */
     key = key ? key + 3 : strstr(text, ":\\/\\/") ? strstr(text, ":\\/\\/") + 5 : NULL;
+    /* The key ends at the secret of an old DSN, or at the host. */
     size_t len = key ? strcspn(key, ":@/") : 0;
     return len && strchr(key, '@') ? decode(key, len, room) : NULL;
 }

@@ -2,8 +2,9 @@
  * POST /api/1/minidump/: a minidump, raw or in a form, as sentry-native, Crashpad and Breakpad send
  * it.
  *
- * The dump may be compressed within its part (upload_file_minidump); it is inflated here. What else
- * the form says is read by a child, which makes an envelope of it if it has the fields of an event
+ * The dump may be compressed within its part (upload_file_minidump); it is inflated here: finding a
+ * part is HTTP framing (base/form.h), inflating it is decompression, and `serve` does both. All
+ * content is read by a child, which makes an envelope of the form if it has the fields of an event
  * (server/ingest/sentry/make.c). The answer is the report's id with dashes, as text.
  */
 #include <string.h>
@@ -37,6 +38,7 @@ inflate(struct dump *d, struct fz_span *bytes, struct fz_error *err)
     bool is_zstd = bytes->len > 4 && memcmp(bytes->data, zstd, sizeof(zstd)) == 0;
     FZ_CLEANUP(http_inflate_destroyp) struct http_inflate *stream = NULL;
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
+    /* Most are not: the form goes to the child as it came. */
     if (!is_gzip && !is_zstd)
         return FZ_OK;
     enum fz_code code =
@@ -69,6 +71,7 @@ unpack_dumps(struct dump *d, const char *boundary, struct fz_span *ret, bool *re
              struct fz_error *err)
 {
     FZ_CLEANUP(fz_buffer_deinit)
+    /* Inflated dumps must not take more memory than a report may. */
     struct fz_buffer form = fz_buffer_make(api_limits(d->api)->report_memory);
     struct fz_form_part *parts;
     size_t n;
@@ -79,8 +82,10 @@ unpack_dumps(struct dump *d, const char *boundary, struct fz_span *ret, bool *re
         if (!parts[i].filename || strcmp(parts[i].name, "upload_file_minidump") != 0)
             continue;
         code = inflate(d, &dump, err);
+        /* Not compressed: it stays where it is. */
         if (code != FZ_OK || dump.data == packed.data)
             continue;
+        /* What is between the dumps is copied as it came, delimiters too. */
         append_range(&form, *ret, done, parts[i].offset);
         fz_buffer_append(&form, dump.data, dump.len);
         done = parts[i].offset + parts[i].len;

@@ -35,6 +35,7 @@ static struct fz_span
 next_result(struct results *results)
 {
     struct json_member item;
+    /* The end of a thread is not the end of a stack: threads were cut at the limit of frames. */
     while (!json_walk_next_item(&results->frames, &item)) {
         if (!json_walk_next_item(&results->threads, &item))
             return (struct fz_span){NULL, 0};
@@ -66,6 +67,7 @@ copy(struct json_write *w, struct results *results, struct fz_span object, const
 {
     struct fz_span value = member_of(object, key);
     const char *text = value.len ? fz_arena_text(results->arena, value) : NULL;
+    /* Checked once at the end: a copy that failed must not become a missing name. */
     if (value.len && !text)
         w->out->failed = true;
     json_write_raw(w, key, text);
@@ -145,6 +147,7 @@ write_modules(struct json_write *w, const struct v5_job *job, const struct resul
     json_write_open(w, "found_modules", '{');
     for (size_t i = 0; i < job->n_modules; i++) {
         const struct v5_module *module = &job->modules[i];
+        /* The profiler finds its modules by this key. */
         snprintf(key, sizeof(key), "%s/%s", module->name, module->id);
         any_failed = any_failed || is_state(module, results, "\"failed\"");
         if (module->image >= results->n_states)

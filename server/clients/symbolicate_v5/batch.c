@@ -1,6 +1,9 @@
 /*
  * The request of the Symbolication API, and the report that is made of it.
  *
+ * `serve` itself reads the request, with jansson after the checked scan: it is the JSON of an API
+ * call, like the body of PUT /api/v1/project, and not a report that a device sent.
+ *
  * Module i of the report starts at (i + 1) * 4 GiB, and frames are laid out one after the other in
  * threads as long as a report may have them; the answer is read in the same order.
  */
@@ -50,6 +53,7 @@ clients_v5_frame(const struct v5_job *job, const json_t *pair, struct v5_module 
 {
     const json_t *index = json_array_get(pair, 0);
     json_int_t number = json_integer_value(index);
+    /* Offsets above 2^63 come as texts from the scanner, which json_scan_u64() reads. */
     if (!json_is_integer(index) || !json_scan_u64(json_array_get(pair, 1), ret) || number < -1 ||
         (number >= 0 && (uint64_t)number >= job->n_modules))
         return false;
@@ -87,6 +91,8 @@ read_stacks(struct v5_batch *batch, size_t number, struct fz_error *err)
             batch->n_frames++;
             if (module->image != SIZE_MAX)
                 continue;
+            /* Only modules with frames: a process has hundreds, and a report has a limit of images.
+             */
             module->image = batch->n_images;
             batch->images[batch->n_images++] = module;
         }
@@ -131,6 +137,7 @@ clients_v5_read(struct fz_span body, const struct limits *limits, struct fz_aren
     if (code == FZ_OK && ret->n_frames > V5_FRAMES_MAX)
         code = fz_fail(err, FZ_E_LIMIT, "stacks: %zu frames, at most %d in one request",
                        ret->n_frames, V5_FRAMES_MAX);
+    /* The report would be refused later, in words about a report that the client never saw. */
     if (code == FZ_OK &&
         (ret->n_images > limits->images || ret->n_frames / limits->frames >= limits->threads))
         code = fz_fail(err, FZ_E_LIMIT, "%zu frames in %zu modules: more than a report may have",
@@ -150,6 +157,7 @@ address_of(const struct v5_module *module, uint64_t offset)
 static void
 write_frame(struct json_write *w, size_t *n, size_t max, uint64_t addr)
 {
+    /* A new thread begins where the last one is full. */
     if (*n % max == 0) {
         if (*n) {
             json_write_close(w, ']');
@@ -204,6 +212,7 @@ clients_v5_report(const struct v5_batch *batch, const struct limits *limits, str
         json_write_text(&w, "uuid", batch->images[i]->id);
         json_write_text(&w, "name", batch->images[i]->name);
         json_write_hex(&w, "address", address_of(batch->images[i], 0));
+        /* The real size is not known, and offsets up to 4 GiB must be inside. */
         json_write_u64(&w, "size", MODULE_ROOM);
         json_write_close(&w, '}');
     }

@@ -23,6 +23,7 @@
 static enum fz_code
 find_project(struct api_call *call, int *ret_status, struct fz_error *err)
 {
+    /* The route is open, so the token is looked for here. */
     const char *token = api_bearer(call->request);
     if (!token)
         token = http_header(call->request, "X-Framezero-Key");
@@ -72,6 +73,7 @@ ask(struct api_call *call, const struct v5_batch *batch, struct fz_error *err)
 {
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer report = fz_buffer_make(0);
     clients_v5_report(batch, api_limits(call->api), &report);
+    /* The report must outlive this function. */
     const char *copy = report.failed ? NULL : fz_arena_text(call->arena, fz_buffer_span(&report));
     if (!copy)
         return fz_arena_fail(call->arena, err);
@@ -84,6 +86,7 @@ work(struct api_call *call, struct fz_error *err)
     FZ_CLEANUP(clients_v5_end) struct v5_batch batch = {0};
     int status = 0;
     enum fz_code code = find_project(call, &status, err);
+    /* A refusal of the token has its own status; other failures have that of their code. */
     if (code != FZ_OK && status) {
         http_respond_error_status(call->request, status, err, NULL);
         return FZ_OK;
