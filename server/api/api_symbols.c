@@ -125,7 +125,7 @@ has_kind(struct api_call *call, const struct fz_uuid *uuid, enum store_symbol_ki
     enum fz_code code =
         store_symbol_list(call->store, call->project_id, uuid, &page, call->arena, &symbols, err);
     *ret = false;
-    for (size_t i = 0; !code && i < page.n; i++) {
+    for (size_t i = 0; code == FZ_OK && i < page.n; i++) {
         if (symbols[i].kind == kind && symbols[i].state == STORE_SYMBOL_READY)
             *ret = true;
     }

@@ -104,7 +104,7 @@ api_upload_add(struct api_call *call, int fd, uint64_t offset, uint64_t len, con
     bool is_whole = offset == 0 && len == (uint64_t)info.st_size; /* is a file of its own */
     enum fz_code code = is_whole ? FZ_OK : api_copy_range(call, fd, offset, len, &file, err);
     /* The blob of an equal file may have been deleted between the two steps: put it again. */
-    for (int i = 0; !code && i < PUT_TRIES; i++) {
+    for (int i = 0; code == FZ_OK && i < PUT_TRIES; i++) {
         code = blob_put_fd(call->api->blobs, is_whole ? fd : file, upload.blob_sha256, &upload.size,
                            err);
         if (code == FZ_OK)

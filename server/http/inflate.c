@@ -6,6 +6,8 @@
 #include <zstd.h>
 #include <zstd_errors.h>
 
+#include "base/buffer.h"
+
 enum {
     PIECE = 64 * 1024,
     RATIO = 200,
@@ -278,4 +280,33 @@ http_inflate_finish(struct http_inflate *stream, struct fz_error *err)
         return FZ_OK;
     return malformed(stream, stream->in + (stream->z_open ? 0 : stream->n_head),
                      "it ends too early", err);
+}
+
+/* For http_inflate_feed(). */
+static enum fz_code
+append(void *out, struct fz_span bytes, struct fz_error *err)
+{
+    fz_buffer_append(out, bytes.data, bytes.len);
+    return fz_buffer_done(out, err);
+}
+
+enum fz_code
+http_inflate_whole(enum http_coding coding, struct fz_span packed, uint64_t max_out,
+                   struct fz_arena *arena, struct fz_span *ret, struct fz_error *err)
+{
+    FZ_CLEANUP(http_inflate_destroyp) struct http_inflate *stream = NULL;
+    /* Not into the arena: while it grows, an arena would keep each of its former sizes. */
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
+    enum fz_code code = http_inflate_create(coding, max_out, &stream, err);
+    if (code == FZ_OK)
+        code = http_inflate_feed(stream, packed, append, &out, err);
+    if (code == FZ_OK)
+        code = http_inflate_finish(stream, err);
+    if (code != FZ_OK)
+        return code;
+    const char *copy = fz_arena_text(arena, fz_buffer_span(&out));
+    if (!copy)
+        return fz_arena_fail(arena, err);
+    *ret = fz_span_make(copy, out.len);
+    return FZ_OK;
 }

@@ -8,6 +8,7 @@
 #ifndef HTTP_INFLATE_H
 #define HTTP_INFLATE_H
 
+#include "base/arena.h"
 #include "base/error.h"
 #include "base/span.h"
 
@@ -42,5 +43,10 @@ FZ_MUST_CHECK enum fz_code http_inflate_feed(struct http_inflate *inflate, struc
 
 /* All bytes were fed: MALFORMED if the stream is not complete. */
 FZ_MUST_CHECK enum fz_code http_inflate_finish(struct http_inflate *inflate, struct fz_error *err);
+
+/* The whole of a body at once; *ret is in the arena. */
+FZ_MUST_CHECK enum fz_code http_inflate_whole(enum http_coding coding, struct fz_span packed,
+                                              uint64_t max_out, struct fz_arena *arena,
+                                              struct fz_span *ret, struct fz_error *err);
 
 #endif

@@ -280,13 +280,32 @@ test_sink_failure(void **state)
     assert_string_equal(err.text, "no room");
 }
 
+static void
+test_whole(void **state)
+{
+    (void)state;
+    struct fz_error err;
+    struct fz_span got = {NULL, 0};
+    FZ_CLEANUP(fz_arena_deinit) struct fz_arena arena = fz_arena_make(MIB);
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer packed = fz_buffer_make(0);
+    compress_with(WRAP_GZIP, fz_span_cstr("a minidump"), &packed);
+    struct fz_span whole = fz_buffer_span(&packed);
+    assert_int_equal(http_inflate_whole(HTTP_CODING_GZIP, whole, 100, &arena, &got, &err), FZ_OK);
+    assert_true(fz_span_is(got, "a minidump"));
+    assert_int_equal(http_inflate_whole(HTTP_CODING_GZIP, whole, 9, &arena, &got, &err),
+                     FZ_E_LIMIT);
+    assert_int_equal(http_inflate_whole(HTTP_CODING_GZIP, fz_span_until(whole, whole.len - 1), 100,
+                                        &arena, &got, &err),
+                     FZ_E_MALFORMED);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_round_trip),   cmocka_unit_test(test_members),
         cmocka_unit_test(test_bombs),        cmocka_unit_test(test_foreign),
-        cmocka_unit_test(test_sink_failure),
+        cmocka_unit_test(test_sink_failure), cmocka_unit_test(test_whole),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

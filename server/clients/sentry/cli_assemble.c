@@ -140,7 +140,7 @@ check(struct api_call *call, void *user, bool is_late, bool *ret_done, struct fz
     struct sentry_file *files;
     size_t n = 0;
     enum fz_code code = FZ_OK;
-    for (size_t i = 0; !code && i < waiting->n && !is_late; i++) {
+    for (size_t i = 0; code == FZ_OK && i < waiting->n && !is_late; i++) {
         struct store_upload upload;
         code = store_upload_get(call->store, call->project_id, waiting->ids[i], call->arena,
                                 &upload, err);
@@ -151,7 +151,7 @@ check(struct api_call *call, void *user, bool is_late, bool *ret_done, struct fz
     /* The body is still there; what was parsed first ended with its call. */
     if (code == FZ_OK)
         code = read_request(call, &files, &n, err);
-    for (size_t i = 0; !code && i < n; i++)
+    for (size_t i = 0; code == FZ_OK && i < n; i++)
         code = sentry_file_look(call, &files[i], err);
     if (code == FZ_OK)
         code = answer(call, files, n, err);
@@ -182,7 +182,7 @@ sentry_assemble(struct api_call *call, struct fz_error *err)
     size_t n = 0;
     uint64_t joined = 0;
     enum fz_code code = read_request(call, &files, &n, err);
-    for (size_t i = 0; !code && i < n; i++)
+    for (size_t i = 0; code == FZ_OK && i < n; i++)
         code = sentry_file_step(call, &files[i], &joined, err);
     if (code != FZ_OK)
         return code;

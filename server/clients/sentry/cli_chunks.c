@@ -109,7 +109,7 @@ read_part(struct api_call *call, int body, const struct fz_form_part *part, bool
         code = fz_arena_fail(call->arena, err);
     if (code == FZ_OK)
         http_inflate_any_ratio(inflate); /* a chunk may be all zeros */
-    for (uint64_t at = 0; !code && at < part->len;) {
+    for (uint64_t at = 0; code == FZ_OK && at < part->len;) {
         uint64_t left = part->len - at;
         ssize_t n = pread(body, piece, left < READ_BYTES ? (size_t)left : READ_BYTES,
                           (off_t)(part->offset + at));
@@ -230,7 +230,7 @@ sentry_chunks(struct api_call *call, struct fz_error *err)
         code = check_parts(parts, n, err);
     if (code == FZ_OK)
         code = find_known(call, parts, n, &known, err);
-    for (size_t i = 0; !code && i < n; i++)
+    for (size_t i = 0; code == FZ_OK && i < n; i++)
         if (!known[i].is_there || known[i].taken > 0) /* each sending allows new uses */
             code = store_part(call, body, &parts[i], &left, err);
     if (code == FZ_OK)

@@ -40,7 +40,7 @@ is_there(struct api_call *call, const struct fz_uuid *uuid, enum store_symbol_ki
     enum fz_code code =
         store_symbol_list(call->store, call->project_id, uuid, &page, call->arena, &symbols, err);
     *ret = false;
-    for (size_t i = 0; !code && i < page.n && !*ret; i++)
+    for (size_t i = 0; code == FZ_OK && i < page.n && !*ret; i++)
         *ret = symbols[i].kind == kind;
     return code;
 }
@@ -276,7 +276,7 @@ join(struct api_call *call, struct sentry_file *file, struct fz_error *err)
     struct joining to = {.fd = fd, .hash = hash, .piece = piece};
     if (code == FZ_OK && !piece)
         code = fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
-    for (size_t i = 0; !code && i < file->n_chunks; i++) {
+    for (size_t i = 0; code == FZ_OK && i < file->n_chunks; i++) {
         code = append_chunk(call, &file->chunks[i], &to, err);
         if (code == FZ_E_NOT_FOUND) { /* a row without its blob: have the chunk sent again */
             file->chunks[i].is_there = false;

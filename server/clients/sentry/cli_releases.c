@@ -141,7 +141,8 @@ put(struct api_call *call, const char *version, struct fz_error *err)
     release.commits = text;
     release.started_ms = sentry_cli_time(body, "dateStarted");
     release.released_ms = sentry_cli_time(body, "dateReleased");
-    for (size_t i = n; !code && i-- > 0;) { /* backwards, so that the first one's is the answer */
+    for (size_t i = n;
+         code == FZ_OK && i-- > 0;) { /* backwards, so that the first one's is the answer */
         code = store_release_put(call->store, projects[i], &release, call->arena, &stored, &created,
                                  err);
         any_created = any_created || created;
@@ -188,7 +189,7 @@ sentry_releases(struct api_call *call, struct fz_error *err)
     if (code != FZ_OK)
         return code;
     struct json_write w = api_begin(call, '[');
-    for (size_t i = 0; !code && i < n; i++)
+    for (size_t i = 0; code == FZ_OK && i < n; i++)
         code = put_release(call, &w, call->project_id, &releases[i], err);
     /* The client goes on as long as results="true". */
     char link[128];
@@ -254,7 +255,7 @@ sentry_deploy(struct api_call *call, struct fz_error *err)
                                 .finished_ms = sentry_cli_time(body, "dateFinished")};
     if (code == FZ_OK && !made.environment)
         code = fz_fail(err, FZ_E_MALFORMED, "environment: a text is wanted");
-    for (size_t i = n; !code && i-- > 0;)
+    for (size_t i = n; code == FZ_OK && i-- > 0;)
         code = store_deploy_insert(call->store, projects[i], http_param(call->request, "version"),
                                    &made, err);
     if (code != FZ_OK)

@@ -156,39 +156,18 @@ envelope_post(void *app, struct http_request *request)
 
 /* ---- store --------------------------------------------------------------------------------- */
 
-/* For http_inflate_feed(). */
-static enum fz_code
-append(void *sink, struct fz_span bytes, struct fz_error *err)
-{
-    fz_buffer_append(sink, bytes.data, bytes.len);
-    return fz_buffer_done(sink, err);
-}
-
 /* raven's base64 of zlib. The result is in the arena. */
 static enum fz_code
 unpack(struct fz_span body, const struct limits *limits, struct fz_arena *arena,
        struct fz_span *ret, struct fz_error *err)
 {
-    FZ_CLEANUP(http_inflate_destroyp) struct http_inflate *inflate = NULL;
-    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
     struct fz_span packed;
     enum fz_code code = fz_text_base64_decode(body, arena, &packed, err);
     if (code == FZ_E_MALFORMED)
         return fz_fail_at(err, code, 0, "neither JSON nor base64 of zlib");
-    if (code == FZ_OK)
-        code =
-            http_inflate_create(HTTP_CODING_DEFLATE, limits->report_inflated_bytes, &inflate, err);
-    if (code == FZ_OK)
-        code = http_inflate_feed(inflate, packed, append, &out, err);
-    if (code == FZ_OK)
-        code = http_inflate_finish(inflate, err);
-    if (code != FZ_OK)
-        return code;
-    char *copy = fz_arena_text(arena, fz_buffer_span(&out));
-    if (!copy)
-        return fz_arena_fail(arena, err);
-    *ret = fz_span_make(copy, out.len);
-    return FZ_OK;
+    return code != FZ_OK ? code
+                         : http_inflate_whole(HTTP_CODING_DEFLATE, packed,
+                                              limits->report_inflated_bytes, arena, ret, err);
 }
 
 /* The event as it was before it was packed; *ret stays the body where that is JSON. */

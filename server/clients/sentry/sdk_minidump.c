@@ -21,13 +21,6 @@ struct dump {
     struct fz_arena arena;
 };
 
-static enum fz_code
-append(void *sink, struct fz_span bytes, struct fz_error *err)
-{
-    fz_buffer_append(sink, bytes.data, bytes.len);
-    return fz_buffer_done(sink, err);
-}
-
 /* Some clients compress the dump inside its part. */
 static enum fz_code
 inflate(struct dump *d, struct fz_span *bytes, struct fz_error *err)
@@ -36,25 +29,13 @@ inflate(struct dump *d, struct fz_span *bytes, struct fz_error *err)
     /* By its first bytes: the part's Content-Type is application/octet-stream either way. */
     bool is_gzip = bytes->len > 2 && memcmp(bytes->data, gzip, sizeof(gzip)) == 0;
     bool is_zstd = bytes->len > 4 && memcmp(bytes->data, zstd, sizeof(zstd)) == 0;
-    FZ_CLEANUP(http_inflate_destroyp) struct http_inflate *stream = NULL;
-    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
     /* Most are not: the form goes to the child as it came. */
     if (!is_gzip && !is_zstd)
         return FZ_OK;
     enum fz_code code =
-        http_inflate_create(is_gzip ? HTTP_CODING_GZIP : HTTP_CODING_ZSTD,
-                            api_limits(d->api)->envelope_inflated_bytes, &stream, err);
-    if (code == FZ_OK)
-        code = http_inflate_feed(stream, *bytes, append, &out, err);
-    if (code == FZ_OK)
-        code = http_inflate_finish(stream, err);
-    if (code != FZ_OK)
-        return fz_wrap(err, "upload_file_minidump");
-    char *copy = fz_arena_text(&d->arena, fz_buffer_span(&out));
-    if (!copy)
-        return fz_arena_fail(&d->arena, err);
-    *bytes = fz_span_make(copy, out.len);
-    return FZ_OK;
+        http_inflate_whole(is_gzip ? HTTP_CODING_GZIP : HTTP_CODING_ZSTD, *bytes,
+                           api_limits(d->api)->envelope_inflated_bytes, &d->arena, bytes, err);
+    return code != FZ_OK ? fz_wrap(err, "upload_file_minidump") : FZ_OK;
 }
 
 static void
