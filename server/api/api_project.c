@@ -19,14 +19,11 @@ static const int64_t DAY_MS = INT64_C(24) * 3600 * 1000;
 static void
 write_prefixes(struct json_write *w, const char *prefixes)
 {
-    char line[PREFIX_BYTES + 1];
     json_write_open(w, "cut_prefixes", '[');
     while (prefixes && *prefixes) {
         size_t len = strcspn(prefixes, "\n");
         size_t n = len < PREFIX_BYTES ? len : PREFIX_BYTES;
-        memcpy(line, prefixes, n);
-        line[n] = '\0';
-        json_write_text(w, NULL, line);
+        json_write_span(w, NULL, fz_span_make(prefixes, n));
         prefixes += len + (prefixes[len] == '\n');
     }
     json_write_close(w, ']');
@@ -38,6 +35,7 @@ write_used(struct json_write *w, const char *key, const struct store_usage *used
     json_write_open(w, key, '{');
     json_write_u64(w, "n", used->n);
     json_write_u64(w, "bytes", used->bytes);
+    /* No member rather than a 0, which a dashboard would show as "full". */
     if (limit)
         json_write_u64(w, "limit", limit);
     json_write_close(w, '}');
@@ -93,6 +91,7 @@ join_prefixes(struct api_call *call, const json_t *list, struct fz_buffer *ret,
         return fz_fail(err, FZ_E_LIMIT, "cut_prefixes: %zu, at most %d", n, (int)PREFIXES_MAX);
     for (size_t i = 0; i < n; i++) {
         const char *text = json_string_value(json_array_get(list, i));
+        /* Storage keeps one prefix per line, so a line break would make two of it. */
         if (!text || !*text || strchr(text, '\n') || strlen(text) > PREFIX_BYTES)
             return fz_fail(err, FZ_E_MALFORMED,
                            "cut_prefixes[%zu]: no text of 1 to %d bytes on one line", i,
@@ -108,6 +107,7 @@ enum fz_code
 api_project_put(struct api_call *call, struct fz_error *err)
 {
     const struct limits *limits = call->api->config.limits;
+    /* A repaired character is longer than the byte that it replaces. */
     struct json_scan_limits scan = {.depth = limits->json_depth,
                                     .output_bytes = 2 * limits->json_bytes};
     json_auto_t *root = NULL;
@@ -118,5 +118,6 @@ api_project_put(struct api_call *call, struct fz_error *err)
     if (code == FZ_OK)
         code =
             store_project_set_prefixes(call->store, call->project_id, fz_buffer_cstr(&text), err);
+    /* The answer is what is stored now. */
     return code != FZ_OK ? code : api_project_get(call, err);
 }
