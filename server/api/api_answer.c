@@ -86,6 +86,7 @@ api_upload_json(const struct store_upload *upload, struct fz_arena *arena, struc
     json_write_open(w, NULL, '{');
     json_write_text(w, "upload", upload->id);
     json_write_text(w, "status", store_upload_state_name(upload->state));
+    /* A raw body has no name of its own. */
     json_write_text(w, "name", upload->name && *upload->name ? upload->name : NULL);
     json_write_u64(w, "size", upload->size);
     if (upload->state == STORE_UPLOAD_DONE)

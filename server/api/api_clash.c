@@ -23,6 +23,7 @@ api_clash_notes(struct api_call *call, const char *id, const char ***ret, size_t
         store_report_clashes(call->store, call->project_id, id, call->arena, &clashes, &n, err);
     if (code != FZ_OK)
         return code;
+    /* Also with none: an array of no elements is not NULL. */
     const char **notes = fz_arena_array(call->arena, n, sizeof(*notes));
     for (size_t i = 0; notes && i < n; i++) {
         notes[i] = note_of(&clashes[i], call->arena);

@@ -60,6 +60,7 @@ add_usage(struct api *api, struct metrics_gauges *gauges)
 {
     struct store_usage usage[FZ_ARRAY_LEN(gauges->usage)];
     gauges->n_usage = api_usage_list(api->usage, usage, FZ_ARRAY_LEN(usage));
+    /* Two types, since metrics know nothing of storage. */
     for (size_t i = 0; i < gauges->n_usage; i++) {
         gauges->usage[i].project_id = usage[i].project_id;
         gauges->usage[i].kind = usage[i].kind == STORE_USAGE_SYMBOLS ? "symbols" : "reports";

@@ -46,6 +46,7 @@ static size_t
 set_of(const struct api_rate_key *key)
 {
     const uint8_t *bytes = (const uint8_t *)key;
+    /* All of the key: one address may be in several kinds. */
     uint64_t hash = UINT64_C(14695981039346656037);
     for (size_t i = 0; i < sizeof(*key); i++)
         hash = (hash ^ bytes[i]) * UINT64_C(1099511628211);
@@ -96,6 +97,7 @@ api_rate_count(struct api_rate *rate, const struct api_rate_key *key, int64_t no
     struct slot *victim = NULL, *slot = find_slot(rate, key, &victim);
     if (!slot || now_ms - slot->started_ms >= MINUTE_MS) {
         slot = slot ? slot : victim;
+        /* A new minute, or a sender that takes the place of another. */
         *slot = (struct slot){.key = *key, .started_ms = now_ms};
     }
     unsigned wait_s = wait_of(rate, slot, now_ms);

@@ -55,6 +55,7 @@ add_values(struct api_call *call, struct wheres *wheres, const struct store_filt
             if (digits && (after == ',' || after == '\0'))
                 len += 1 + digits;
         }
+        /* Storage takes texts that end with a NUL. */
         const char *one = fz_arena_text(call->arena, fz_span_make(at, len));
         if (!one)
             return fz_arena_fail(call->arena, err);
@@ -73,6 +74,7 @@ static enum fz_code
 check_values(const struct wheres *wheres, size_t from, const struct store_filter *filter,
              struct fz_error *err)
 {
+    /* Only the values of this parameter: others were checked when they were added. */
     for (size_t i = from; filter->choices && i < wheres->n; i++) {
         if (!api_is_choice(filter->choices, wheres->list[i].value))
             return fz_fail(err, FZ_E_MALFORMED, "%s: '%.40s' is not one of %s", filter->name,
@@ -96,6 +98,7 @@ add_filter(struct api_call *call, struct wheres *wheres, const struct store_filt
         const char *value = http_query_value(call->request, i);
         if (strcmp(name, filter->name) != 0 || !value || !*value)
             continue;
+        /* Each tag is a group of its own, so all of them must match. */
         if (filter->match == FZ_MATCH_TAG)
             wheres->group++;
         code = has_values(filter) ? add_values(call, wheres, filter, value, err)
@@ -200,6 +203,7 @@ append_value(struct json_write *w, const char *key, const struct fz_column *colu
         json_write_text(w, key, value->text);
         break;
     case FZ_COLUMN_NUMBER:
+        /* 0 is "not known", which the API leaves out. */
         if (value->number > 0)
             json_write_u64(w, key, (uint64_t)value->number);
         break;
@@ -217,6 +221,7 @@ append_object(struct json_write *w, const struct fz_column *list, size_t n,
     char name[32];
     size_t len = object_len(list->path), n_members = 0;
     bool any = false;
+    /* The table has the members of an object side by side. */
     while (n_members < n && list[n_members].path &&
            strncmp(list[n_members].path, list->path, len + 1) == 0) {
         any = any || is_known(&list[n_members], &values[n_members]);
@@ -226,6 +231,7 @@ append_object(struct json_write *w, const struct fz_column *list, size_t n,
     /* A client takes an object that is there for one with content. */
     if (is_optional && !any)
         return n_members;
+    /* The mark of an optional object is not part of its name. */
     snprintf(name, sizeof(name), "%.*s", (int)(is_optional ? len - 1 : len), list->path);
     json_write_open(w, name, '{');
     for (size_t i = 0; i < n_members; i++)
@@ -258,6 +264,7 @@ append_summary(struct json_write *w, const struct store_report *report)
     json_write_text(w, "format", report->format);
     append_columns(w, report->values);
     json_write_u64(w, "missing", report->n_missing);
+    /* A worker may have stored a text with hosts and paths. */
     json_write_text(w, "error", api_stored_error(report->error));
     json_write_close(w, '}');
 }
@@ -288,6 +295,7 @@ append_count(struct api_call *call, const struct store_report_filter *filter, st
 enum fz_code
 api_report_list(struct api_call *call, struct fz_error *err)
 {
+    /* On the stack: the filter points into it until the query has run. */
     struct wheres wheres = {.n = 0};
     struct store_report_filter filter = {0};
     struct store_report *reports = NULL;

@@ -37,6 +37,7 @@ append_release(struct json_write *w, const struct store_session_count *count)
         snprintf(rate, sizeof(rate), "%.6f", 1 - crashed);
         json_write_raw(w, "crash_free", rate);
     }
+    /* Sums are kept per day, so there is no finer time. */
     json_write_time(w, "first_day", count->first_day_ms);
     json_write_time(w, "last_day", count->last_day_ms);
     json_write_close(w, '}');

@@ -23,6 +23,7 @@ enum { WAIT_MAX_MS = 30000, SYMBOLICATE_WAIT_MS = 30000 };
 static void
 promise_queued(struct http_request *request, const char *id, const char *report_format)
 {
+    /* Small and bounded: an id and two words. */
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(256);
     struct json_write w = json_write_start(&out);
     json_write_open(&w, NULL, '{');
@@ -46,6 +47,7 @@ answer_several(struct http_request *request, const struct api_taken *taken)
         json_write_close(&w, '}');
     }
     json_write_close(&w, ']');
+    /* Those that are stored must not be sent again because of the others. */
     if (taken->n_refused) {
         json_write_u64(&w, "refused", taken->n_refused);
         json_write_text(&w, "refused_why", taken->first->text);
@@ -71,6 +73,7 @@ answer_taken(struct http_request *request, const struct api_taken *taken, void *
         api_answer_queued(request, item->id, item->format);
         return;
     }
+    /* The id is known only now: a body without one gets it from the server. */
     memcpy(wait->id, item->id, sizeof(item->id));
     snprintf(wait->report_format, sizeof(wait->report_format), "%s", item->format);
     if (wait->kind != API_WAIT_TRANSIENT)
@@ -116,6 +119,7 @@ submit(struct api *api, struct http_request *request, bool transient, struct fz_
                                           .request = request,
                                           .project_id = http_project_id(request)};
     int64_t wait_ms = SYMBOLICATE_WAIT_MS;
+    /* This handler runs without api_run(), so no row of the table checks its query. */
     enum fz_code code = api_check_query(request, transient ? "format, rebuild" : "wait", err);
     if (code == FZ_OK && transient)
         code = api_query_format(request, &like.format, err);

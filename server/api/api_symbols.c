@@ -24,6 +24,7 @@ append_symbol(struct json_write *w, const struct store_symbol *symbol)
     json_write_text(w, "name", symbol->name);
     json_write_u64(w, "size", symbol->size);
     json_write_text(w, "state", store_symbol_state_name(symbol->state));
+    /* Stored as JSON by the worker, and only passed on. */
     json_write_raw(w, "features", symbol->features_json);
     json_write_raw(w, "problems", symbol->problems_json);
     json_write_time(w, "uploaded", symbol->uploaded_ms);
@@ -111,6 +112,7 @@ fail_known(struct api_call *call, size_t i, const char *text, struct fz_error *e
     json_write_open(&w, NULL, '{');
     json_write_text(&w, "path", path);
     json_write_close(&w, '}');
+    /* It is written after the handler has returned. */
     call->detail = fz_arena_strdup(call->arena, fz_buffer_cstr(&detail));
     return fz_fail(err, FZ_E_MALFORMED, "uuids[%zu]: '%.64s' is not a UUID", i, text ? text : "");
 }
@@ -126,6 +128,7 @@ has_kind(struct api_call *call, const struct fz_uuid *uuid, enum store_symbol_ki
         store_symbol_list(call->store, call->project_id, uuid, &page, call->arena, &symbols, err);
     *ret = false;
     for (size_t i = 0; code == FZ_OK && i < page.n; i++) {
+        /* A file without an index is sent again: the new one may be complete. */
         if (symbols[i].kind == kind && symbols[i].state == STORE_SYMBOL_READY)
             *ret = true;
     }
@@ -194,11 +197,13 @@ api_symbol_known(struct api_call *call, struct fz_error *err)
         call->detail = "{\"path\":\"uuids\"}";
         return fz_fail(err, FZ_E_MALFORMED, "no array 'uuids'; send {\"uuids\":[\"…\"]}");
     }
+    /* A property list that names a map has no contents of its own to ask for. */
     if (wanted &&
         (!name || !store_symbol_kind_parse(name, &kind) || kind == STORE_SYMBOL_UUIDMAP)) {
         call->detail = "{\"path\":\"kind\"}";
         return fz_fail(err, FZ_E_MALFORMED, "kind: not one of dsym, binary, bcsymbolmap");
     }
+    /* Each UUID is a lookup in the database. */
     if (json_array_size(list) > KNOWN_MAX)
         return fz_fail(err, FZ_E_LIMIT, "uuids: %zu, at most %d in one request",
                        json_array_size(list), (int)KNOWN_MAX);
@@ -227,6 +232,7 @@ api_symbol_missing(struct api_call *call, struct fz_error *err)
         json_write_text(&w, "uuid", uuid);
         json_write_text(&w, "name", missing[i].name);
         json_write_text(&w, "arch", missing[i].arch);
+        /* Which builds the file is for: a dSYM is looked for in their archives. */
         json_write_open(&w, "app_versions", '[');
         for (size_t j = 0; j < missing[i].n_app_versions; j++)
             json_write_text(&w, NULL, missing[i].app_versions[j]);

@@ -101,6 +101,7 @@ find_token(const struct set *set, const char *sha256)
     const struct store_token_known *found = NULL;
     for (size_t i = low; i < set->n_tokens; i++) {
         const struct store_token_known *token = &set->tokens[i];
+        /* Sorted, so none of the rest can have this start. */
         if (memcmp(token->sha256, sha256, START) != 0)
             break;
         if (fz_equal_constant_time(fz_span_cstr(token->sha256), fz_span_cstr(sha256)))
@@ -113,6 +114,7 @@ find_token(const struct set *set, const char *sha256)
 static int64_t
 find_project(const struct set *set, const char *name)
 {
+    /* Clients of Sentry know a project by its number, people by its name. */
     uint64_t number = 0;
     bool is_number = fz_text_u64(fz_span_cstr(name), &number) && number <= INT64_MAX;
     int64_t by_number = 0;
@@ -164,6 +166,7 @@ api_tokens_scopes(struct api_tokens *tokens, int64_t token_id)
     unsigned scopes = 0;
     pthread_mutex_lock(&tokens->lock);
     for (size_t i = 0; i < tokens->set->n_tokens; i++) {
+        /* The set is sorted by hash, and this is asked only by those who wait for a report. */
         if (tokens->set->tokens[i].id == token_id)
             scopes = tokens->set->tokens[i].scopes;
     }
@@ -249,6 +252,7 @@ pause_between(struct api_tokens *tokens, int64_t begun_ms, int64_t took_ms)
     int64_t soonest = begun_ms + took_ms + (took_ms < 1 ? PAUSE_MIN_MS : took_ms * PAUSE_FACTOR);
     if (soonest > begun_ms + took_ms + READ_MAX_EVERY_MS)
         soonest = begun_ms + took_ms + READ_MAX_EVERY_MS;
+    /* The pause wins: a slow reading must not follow another at once. */
     int64_t regular = begun_ms + READ_EVERY_MS > soonest ? begun_ms + READ_EVERY_MS : soonest;
     pthread_mutex_lock(&tokens->lock);
     for (;;) {
@@ -309,6 +313,7 @@ read_once(struct api_tokens *tokens, int64_t now)
     if (code == FZ_E_UNAVAILABLE)
         code = read_set(tokens->store, &set, &err); /* perhaps only an idle connection was cut */
     pthread_mutex_lock(&tokens->lock);
+    /* A failed reading leaves the old set, which is trusted for a while. */
     struct set *old = set ? tokens->set : NULL;
     if (set) {
         tokens->set = set;
@@ -324,6 +329,7 @@ read_once(struct api_tokens *tokens, int64_t now)
     pthread_mutex_unlock(&tokens->lock);
     if (code != FZ_OK)
         fz_log(FZ_LOG_WARN, "tokens cannot be read", "error=\"%.200s\"", err.text);
+    /* Not under the lock: freeing many thousands of tokens takes time. */
     destroy_set(old);
     /* Without the lock, since they ask the set again. */
     call_waiters(waiters, code, &err);
@@ -369,6 +375,7 @@ api_tokens_start(const char *database_url, struct api_tokens **ret, struct fz_er
     enum fz_code code = store_open(database_url, &tokens->store, err);
     if (code == FZ_OK)
         code = store_serve_requests(tokens->store, err);
+    /* Before the reading, as in read_once(). */
     tokens->set_ms = fz_time_monotonic_ms();
     if (code == FZ_OK)
         code = read_set(tokens->store, &tokens->set, err);

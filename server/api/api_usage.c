@@ -29,6 +29,7 @@ find(const struct api_usage *usage, int64_t project_id, enum store_usage_kind ki
     if (fz_time_monotonic_ms() >= usage->ends_ms)
         return NULL; /* a new day, which was not read yet */
     for (size_t i = 0; i < usage->n; i++) {
+        /* A linear search: a project has two rows, and the list is one of those that sent today. */
         if (usage->rows[i].project_id == project_id && usage->rows[i].kind == kind)
             return &usage->rows[i];
     }
@@ -64,6 +65,7 @@ read_rows(struct api_usage *usage, struct store *store, struct fz_error *err)
     /* Rows of past days are of no use; to delete them once a day is often enough. */
     is_new_day = usage->day != day;
     usage->day = day;
+    /* By the database's clock, so that all servers agree on the day. */
     usage->ends_ms = fz_time_monotonic_ms() + left_ms;
     usage->n = 0;
     for (size_t i = 0; i < n; i++)
@@ -104,6 +106,7 @@ run(void *user)
     struct api_usage *usage = user;
     struct fz_error err;
     while (nap(usage)) {
+        /* Only for debugging: other threads report a database that is away. */
         if (refresh(usage, &err) != FZ_OK)
             fz_log(FZ_LOG_DEBUG, "usage", "not read: %s", err.text);
     }

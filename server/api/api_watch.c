@@ -95,6 +95,7 @@ check_transient(struct api_call *call, const struct api_wait *wait, bool *ret_do
                                                     call->arena, &columns, &result, err);
     if (code == FZ_E_UNAVAILABLE) /* the job is not done, or the database is away: ask again */
         return FZ_OK;
+    /* Done without a result: the report could not be read. */
     if (code == FZ_OK && result.len == 0)
         code = fz_fail(err, FZ_E_MALFORMED, "%s",
                        columns.error ? api_stored_error(columns.error)
@@ -124,6 +125,7 @@ check_upload(struct api_call *call, const struct api_wait *wait, bool *ret_done,
         struct fz_error why;
         fz_ignore(fz_fail(&why, cause, "%s",
                           upload.error ? api_stored_error(upload.error) : "the upload failed"));
+        /* The text was written for the client; api_stored_error() has removed what was not. */
         http_respond_public(wait->request, fz_code_http_status(cause), &why, NULL);
         *ret_done = true;
         return FZ_OK;
@@ -131,6 +133,7 @@ check_upload(struct api_call *call, const struct api_wait *wait, bool *ret_done,
     struct upload_result result;
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
     struct json_write w = json_write_start(&out);
+    /* Read and written again: a result of an older version gets the members of today. */
     code = upload_result_read(upload.result, call->arena, &result, err);
     if (code != FZ_OK)
         return code;
@@ -187,6 +190,7 @@ check_wait(struct api_watcher *watcher, const struct api_wait *wait, bool is_lat
         http_respond_error(wait->request, &err);
         return true;
     }
+    /* Also UNAVAILABLE comes to an end at the deadline. */
     if (is_late)
         answer_deadline(&call, wait);
     return is_late;
@@ -201,6 +205,7 @@ collect(struct api_watcher *watcher, bool *ret_hurried)
     pthread_mutex_lock(&watcher->lock);
     while (!watcher->added && !watcher->waits && !watcher->is_stopped)
         pthread_cond_wait(&watcher->changed, &watcher->lock);
+    /* The order does not matter: all of them are checked each time. */
     while (watcher->added) {
         struct api_wait *wait = watcher->added;
         watcher->added = wait->next;
@@ -263,6 +268,7 @@ api_watcher_start(struct api *api, struct api_watcher **ret, struct fz_error *er
     }
     pthread_mutex_init(&watcher->lock, NULL);
     pthread_cond_init(&watcher->changed, NULL);
+    /* Last, since the thread uses all of the above. */
     if (pthread_create(&watcher->thread, NULL, watch, watcher) != 0) {
         store_close(watcher->store);
         free(watcher);

@@ -106,6 +106,7 @@ authorize_late(struct api_call *call, const struct uploader *uploader, int body,
 static enum fz_code
 refuse(const struct store_upload *upload, struct fz_error *err)
 {
+    /* The number comes from the database, where another version may have written it. */
     enum fz_code code = upload->error_code > FZ_OK && upload->error_code <= FZ_E_INTERNAL
                             ? (enum fz_code)upload->error_code
                             : FZ_E_INTERNAL;
@@ -135,6 +136,7 @@ static enum fz_code
 upload_part(struct api_call *call, int body, const struct fz_form_part *file, struct fz_error *err)
 {
     struct store_upload upload;
+    /* An empty file is what a build script sends when its path was wrong. */
     if (!file || file->len == 0)
         return fz_fail(err, FZ_E_MALFORMED, "the form holds no file '%s', or an empty one",
                        uploader_of(call->request)->file);

@@ -61,6 +61,7 @@ fatal_problem(const struct upload_file *file)
 static const struct upload_file *
 find_file(const struct upload_result *result, const struct fz_uuid *uuid)
 {
+    /* A fat file has several slices, and the client asks for one of them. */
     for (size_t i = 0; i < result->n_files; i++) {
         if (fz_uuid_is_nil(uuid) || fz_uuid_equal(uuid, &result->files[i].uuid))
             return &result->files[i];
@@ -87,6 +88,7 @@ judge_done(struct api_call *call, struct sentry_file *file, const struct store_u
                  result.n_files ? uuid[0] : "unknown", uuid[1]);
         return fail_file(call, file, text, err);
     }
+    /* The result stays when the symbol file itself is deleted. */
     bool there = false;
     code = is_there(call, &found->uuid, found->kind, &there, err);
     if (code != FZ_OK)
@@ -164,6 +166,7 @@ sentry_file_look(struct api_call *call, struct sentry_file *file, struct fz_erro
                                         .size = known.size,
                                         .has_sources = true};
     }
+    /* By which the client has named it. */
     file->dif.sha1 = file->sha1;
     file->dif.created_ms = known.created_ms;
     return code;
@@ -238,6 +241,7 @@ keep_file(struct api_call *call, struct sentry_file *file, int fd, struct fz_err
     struct metrics *metrics = api_metrics_of(call->api);
     memcpy(made.sha1, file->sha1, sizeof(made.sha1));
     if (strcmp(made.kind, "symbols") == 0) {
+        /* Sources need no job, so they have no upload. */
         struct fz_uuid id = fz_uuid_new();
         fz_uuid_format(&id, made.upload_id);
     }
@@ -316,6 +320,7 @@ take_and_join(struct api_call *call, struct sentry_file *file, uint64_t size, ui
         file->state = SENTRY_NOT_FOUND;
         return FZ_OK;
     }
+    /* Counted before the work, which may fail half-way. */
     *joined += size;
     return join(call, file, err);
 }
@@ -337,6 +342,7 @@ sentry_file_step(struct api_call *call, struct sentry_file *file, uint64_t *join
     for (size_t i = 0; i < file->n_chunks; i++) {
         if (!file->chunks[i].is_there)
             file->state = SENTRY_NOT_FOUND;
+        /* The sum decides before anything is copied. */
         size += file->chunks[i].size;
     }
     if (file->state == SENTRY_NOT_FOUND)

@@ -48,6 +48,7 @@ answer_files(struct api_call *call, const struct store_upload *upload, struct fz
     for (size_t i = 0; i < result.n_files; i++) {
         struct sentry_dif dif;
         sentry_cli_dif_take(&result.files[i], &dif);
+        /* The client only wants one; no path of this server takes it back. */
         dif.id = upload->id;
         sentry_cli_dif(&w, NULL, &dif);
     }
@@ -83,6 +84,7 @@ sentry_dsyms_post(struct api_call *call, struct fz_error *err)
     enum fz_code code = fz_form_boundary(type ? type : "", boundary, err);
     if (code == FZ_OK)
         code = fz_form_parse_fd(body, boundary, call->arena, &parts, &n, err);
+    /* The client sends one file; browsers and scripts add fields of their own. */
     while (code == FZ_OK && i < n && (strcmp(parts[i].name, "file") != 0 || parts[i].len == 0))
         i++;
     if (code == FZ_OK && i == n)
@@ -116,6 +118,7 @@ sentry_dsyms(struct api_call *call, struct fz_error *err)
             /* The client requires the key, but the SHA-1 of a file in a zip is not stored. */
             .sha1 = "",
             .name = s->name,
+            /* A symbol map is for every architecture. */
             .arch = s->arch && *s->arch ? s->arch : NULL,
             .type = sentry_cli_type(s->kind),
             .uuid = s->uuid,

@@ -41,11 +41,13 @@ put_release(struct api_call *call, struct json_write *w, int64_t project_id,
     json_write_text(w, "version", release->version);
     json_write_text(w, "shortVersion", fz_text_is_utf8(fz_span_cstr(text)) ? text : "");
     json_write_text(w, "status", release->status);
+    /* These keys must be there, with null for what is not known. */
     sentry_cli_put_text(w, "url", release->url);
     sentry_cli_put_text(w, "ref", release->ref);
     sentry_cli_put_time(w, "dateCreated", release->created_ms);
     sentry_cli_put_time(w, "dateStarted", release->started_ms);
     sentry_cli_put_time(w, "dateReleased", release->released_ms);
+    /* Not counted here; the client's model wants the keys. */
     json_write_null(w, "lastEvent");
     json_write_null(w, "lastCommit");
     json_write_u64(w, "newGroups", 0);
@@ -85,6 +87,7 @@ find_projects(struct api_call *call, const json_t *body, int64_t ret[PROJECTS_MA
         const char *name = json_string_value(item);
         char number[24];
         if (json_is_integer(item)) {
+            /* A project may be named by its number. */
             snprintf(number, sizeof(number), "%" JSON_INTEGER_FORMAT, json_integer_value(item));
             name = number;
         }
@@ -92,6 +95,7 @@ find_projects(struct api_call *call, const json_t *body, int64_t ret[PROJECTS_MA
         if (code != FZ_OK)
             return code;
     }
+    /* Old clients name none: the token says which one. */
     if (n == 0)
         ret[n++] = call->project_id;
     *ret_n = n;
@@ -133,6 +137,7 @@ put(struct api_call *call, const char *version, struct fz_error *err)
         return code;
     const json_t *commits = json_object_get(body, "commits");
     FZ_CLEANUP(free_textp)
+    /* Commits are only kept, so they are stored as they came. */
     char *text = json_is_array(commits) ? json_dumps(commits, JSON_COMPACT) : NULL;
     if (!version)
         release.version = sentry_cli_text(body, "version");
@@ -145,6 +150,7 @@ put(struct api_call *call, const char *version, struct fz_error *err)
          code == FZ_OK && i-- > 0;) { /* backwards, so that the first one's is the answer */
         code = store_release_put(call->store, projects[i], &release, call->arena, &stored, &created,
                                  err);
+        /* 201 if at least one project did not have it. */
         any_created = any_created || created;
     }
     return code != FZ_OK ? code
@@ -248,6 +254,7 @@ sentry_deploy(struct api_call *call, struct fz_error *err)
     enum fz_code code = sentry_cli_body(call, &body, err);
     if (code == FZ_OK)
         code = find_projects(call, body, projects, &n, err);
+    /* After a failure `body` is NULL, and so are all of its members. */
     struct store_deploy made = {.environment = sentry_cli_text(body, "environment"),
                                 .name = sentry_cli_text(body, "name"),
                                 .url = sentry_cli_text(body, "url"),

@@ -23,6 +23,7 @@ enum { TREE_BYTES = 64 * 1024 * 1024, SECRET_TEXT = 43 };
 static const char *
 unwrap(const char *token, char room[API_TOKEN_ROOM])
 {
+    /* A token of this server as it is. */
     if (strncmp(token, "sntrys_", 7) != 0)
         return token;
     /* It has no underscore itself, since its alphabet has '/' in its place. */
@@ -58,6 +59,7 @@ basic(const char *text, char room[API_TOKEN_ROOM])
 const char *
 sentry_cli_credential(const char *header, char room[API_TOKEN_ROOM])
 {
+    /* RFC 9110, 11.1: the scheme in any case. */
     if (strncasecmp(header, "Basic ", 6) == 0)
         return basic(header + 6, room);
     return strncasecmp(header, "Bearer ", 7) == 0 ? unwrap(header + 7, room) : NULL;
@@ -89,12 +91,14 @@ sentry_cli_body(const struct api_call *call, json_t **ret, struct fz_error *err)
     const struct json_scan_limits bounds = {.depth = limits->json_depth,
                                             .output_bytes = limits->json_bytes * 2,
                                             .tree_bytes = TREE_BYTES};
+    /* Some calls have nothing to say and send no body. */
     struct fz_span body = http_body(call->request);
     json_auto_t *json = NULL;
     enum fz_code code =
         json_scan_load(body.len ? body : fz_span_cstr("{}"), &bounds, NULL, &json, err);
     if (code != FZ_OK)
         return code;
+    /* jansson gives NULL for members of anything else, which would look like an empty request. */
     if (!json_is_object(json) && !json_is_array(json))
         return fz_fail(err, FZ_E_MALFORMED, "the body is not a JSON object or array");
     *ret = fz_take(&json);
@@ -159,7 +163,9 @@ sentry_cli_dif(struct json_write *w, const char *key, const struct sentry_dif *d
     json_write_text(w, "id", dif->id);
     json_write_text(w, "uuid", uuid);
     json_write_text(w, "debugId", uuid);
+    /* Not stored: a Mach-O is found by its UUID. */
     json_write_null(w, "codeId");
+    /* Sources and maps are for every architecture. */
     json_write_text(w, "cpuName", dif->arch ? dif->arch : "any");
     json_write_text(w, "objectName", dif->name ? dif->name : "");
     json_write_text(w, "symbolType",

@@ -36,6 +36,7 @@ find_sender(struct envelope *e)
     char room[API_TOKEN_ROOM];
     int status = 0;
     e->sender = (struct sentry_sender){http_project_id(e->request), http_token_id(e->request)};
+    /* The header or the query had the key already. */
     if (e->sender.token_id != 0)
         return true;
     const char *key = sentry_dsn_key(http_body(e->request), room);
@@ -52,6 +53,7 @@ find_sender(struct envelope *e)
 static bool
 is_admitted(const struct envelope *e, enum api_takes takes)
 {
+    /* Scopes were checked with the key. */
     const struct api_grant grant = {.project_id = e->sender.project_id,
                                     .token_id = e->sender.token_id};
     struct fz_error err;
@@ -82,6 +84,7 @@ take_report(struct envelope *e)
 {
     struct fz_error err = {.offset = -1};
     struct api_intake intake = intake_of(e);
+    /* Already read, so no child is asked again. */
     intake.result = &e->result;
     /* Sessions, attachments or an SDK's client report alone are an envelope too. */
     if (!e->result.found.has_report && !e->result.is_unchecked)
@@ -163,6 +166,7 @@ unpack(struct fz_span body, const struct limits *limits, struct fz_arena *arena,
 {
     struct fz_span packed;
     enum fz_code code = fz_text_base64_decode(body, arena, &packed, err);
+    /* Neither form: the message names both. */
     if (code == FZ_E_MALFORMED)
         return fz_fail_at(err, code, 0, "neither JSON nor base64 of zlib");
     return code != FZ_OK ? code

@@ -31,6 +31,7 @@ decode(const char *text, size_t len, char room[API_TOKEN_ROOM])
             c = (char)(fz_text_hex_digit(text[i + 1]) * 16 + fz_text_hex_digit(text[i + 2]));
             i += 2;
         }
+        /* Refused, not cut: a shorter key might be another one. */
         if (n + 1 == API_TOKEN_ROOM || c == '\0')
             return NULL;
         room[n++] = c;
@@ -43,6 +44,7 @@ const char *
 sentry_header_key(const char *header, char room[API_TOKEN_ROOM])
 {
     static const char scheme[] = "Sentry ", name[] = "sentry_key=";
+    /* Another scheme is not for this protocol: "Bearer" is a token of our own API. */
     if (!header || strncasecmp(header, scheme, strlen(scheme)) != 0)
         return NULL;
     for (const char *at = header + strlen(scheme); *at;) {
@@ -75,6 +77,7 @@ find_dsn(struct fz_span envelope)
 {
     struct json_scan_limits limits = {HEADER_DEPTH, SIZE_MAX, 0};
     struct fz_span dsn = {NULL, 0}, line = envelope;
+    /* The header line may be the whole body: an envelope without items. */
     const uint8_t *end = line.len ? memchr(line.data, '\n', line.len) : NULL;
     if (end)
         line.len = (size_t)(end - line.data);

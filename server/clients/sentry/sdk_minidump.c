@@ -112,6 +112,7 @@ sentry_minidump_post(void *app, struct http_request *request)
     struct proto_intake_request kind = {.kind = PROTO_INTAKE_REPORTS};
     if (type && fz_form_boundary(type, boundary, &err) == FZ_OK) {
         kind.kind = PROTO_INTAKE_MINIDUMP;
+        /* The child cannot know it: the header stays here. */
         kind.boundary = boundary;
         code = unpack_dumps(&d, boundary, &body, &kind.was_packed, &err);
     }

@@ -54,9 +54,11 @@ read_results(const struct v5_batch *batch, struct fz_span report, struct fz_aren
     if (!states)
         return fz_arena_fail(arena, err);
     *ret = (struct results){.arena = arena, .states = states};
+    /* Images are in the order of the report that was made of the request. */
     while (ret->n_states < batch->n_images && json_walk_next_item(&images, &item))
         states[ret->n_states++] = member_of(item.value, "symbols");
     ret->threads = json_walk_items(member_of(report, "threads"));
+    /* Empty, so that the first frame begins with the first thread. */
     ret->frames = json_walk_items((struct fz_span){NULL, 0});
     return FZ_OK;
 }
@@ -66,6 +68,7 @@ static void
 copy(struct json_write *w, struct results *results, struct fz_span object, const char *key)
 {
     struct fz_span value = member_of(object, key);
+    /* The writer needs a NUL at the end. */
     const char *text = value.len ? fz_arena_text(results->arena, value) : NULL;
     /* Checked once at the end: a copy that failed must not become a missing name. */
     if (value.len && !text)
@@ -85,12 +88,14 @@ write_place(struct json_write *w, struct results *results, struct fz_span symbol
 static void
 write_symbols(struct json_write *w, struct results *results)
 {
+    /* Also if it is empty: the frames of report and request must stay in step. */
     struct fz_span symbols = next_result(results), outer = {NULL, 0};
     struct json_walk walk = json_walk_items(symbols);
     struct json_member item;
     size_t n = 0;
     uint64_t offset = 0;
     while (json_walk_next_item(&walk, &item)) {
+        /* The array is walked twice, since its last element is written first. */
         outer = item.value;
         n++;
     }
@@ -98,6 +103,7 @@ write_symbols(struct json_write *w, struct results *results)
         return;
     write_place(w, results, outer);
     (void)fz_text_u64(member_of(outer, "offset"), &offset);
+    /* The profiler parses offsets as hex texts. */
     json_write_hex(w, "function_offset", offset);
     if (n == 1)
         return;
@@ -150,6 +156,7 @@ write_modules(struct json_write *w, const struct v5_job *job, const struct resul
         /* The profiler finds its modules by this key. */
         snprintf(key, sizeof(key), "%s/%s", module->name, module->id);
         any_failed = any_failed || is_state(module, results, "\"failed\"");
+        /* null: not asked for, which is neither found nor missing. */
         if (module->image >= results->n_states)
             json_write_null(w, key);
         else

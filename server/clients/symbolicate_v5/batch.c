@@ -33,10 +33,12 @@ read_modules(const json_t *map, size_t number, struct fz_arena *arena, struct v5
     if (!job->modules)
         return fz_arena_fail(arena, err);
     for (job->n_modules = 0; job->n_modules < n; job->n_modules++) {
+        /* ["Demo", "4C4C…0"]: what else a client adds is ignored. */
         const json_t *pair = json_array_get(map, job->n_modules);
         struct v5_module *module = &job->modules[job->n_modules];
         module->name = json_string_value(json_array_get(pair, 0));
         module->id = json_string_value(json_array_get(pair, 1));
+        /* Numbered when its first frame is seen. */
         module->image = SIZE_MAX;
         if (!module->name || !module->id)
             return fz_fail(err, FZ_E_MALFORMED,
