@@ -135,7 +135,7 @@ static enum fz_code
 run_checked(struct api_call *call, struct fz_error *err)
 {
     const struct api_route *route = api_route_of(call->request);
-    /* A misspelt filter would otherwise list what nobody asked for. */
+    /* A misspelt filter would otherwise list what the client did not ask for. */
     enum fz_code code = route->query ? api_check_query(call->request, route->query, err) : FZ_OK;
     return code != FZ_OK ? code : route->run(call, err);
 }

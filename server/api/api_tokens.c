@@ -101,7 +101,7 @@ find_token(const struct set *set, const char *sha256)
     const struct store_token_known *found = NULL;
     for (size_t i = low; i < set->n_tokens; i++) {
         const struct store_token_known *token = &set->tokens[i];
-        /* Sorted, so none of the rest can have this start. */
+        /* Sorted, so the rest cannot have this start. */
         if (memcmp(token->sha256, sha256, START) != 0)
             break;
         if (fz_equal_constant_time(fz_span_cstr(token->sha256), fz_span_cstr(sha256)))

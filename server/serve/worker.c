@@ -28,7 +28,7 @@ static void
 on_stop(int number FZ_UNUSED)
 {
     is_stopping = 1;
-    /* Nobody is left who would kill it after its time. */
+    /* No process is left that would kill it after its time. */
     if (is_supervised && !supervise_has_parent())
         alarm(GRACE_MS / 1000);
 }
