@@ -35,6 +35,7 @@ debug_section(const struct sym_macho *macho, const char *name, struct fz_arena *
     struct fz_span bytes = macho_debug_bytes(macho, name, &is_compressed);
     if (!is_compressed)
         return bytes;
+    /* What is wrong with it is reported when the index is built. */
     if (macho_compressed_size(bytes, name, &size, NULL) != FZ_OK || size == 0)
         return (struct fz_span){NULL, 0};
     uint8_t *out = fz_arena_alloc(arena, size);
@@ -64,6 +65,7 @@ read_units(struct fz_span info, bool big_endian, struct sym_features *features)
             len = fz_read_u64(&r);
         size_t start = r.pos;
         unsigned version = fz_read_u16(&r);
+        /* After a wrong length there is no next header to be found. */
         if (r.failed || len < 2 || version < 2 || version > 5)
             return;
         fz_read_seek(&r, start);
@@ -98,6 +100,7 @@ read_abbreviations(struct fz_span abbrevs, struct sym_features *features)
             if (attribute == AT_LOCATION || attribute == AT_CONST_VALUE)
                 has_value = true;
         }
+        /* That entries of the kind are declared is enough: compilers declare what they use. */
         if (tag == TAG_INLINED_SUBROUTINE)
             features->inlines = true;
         if (has_value && (tag == TAG_VARIABLE || tag == TAG_FORMAL_PARAMETER))

@@ -275,6 +275,7 @@ static bool
 same_names(const struct verify *v, const struct sym_frame *frames, size_t n_frames,
            const struct expected *chain, size_t n)
 {
+    /* A chain of another length differs in its inlining. */
     if (n_frames != n)
         return false;
     for (size_t i = 0; i < n; i++) {

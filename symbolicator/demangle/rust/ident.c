@@ -23,6 +23,7 @@ sym_rust_v0_fail(struct sym_rust_v0 *v)
 bool
 sym_rust_v0_enter(struct sym_rust_v0 *v)
 {
+    /* Steps count too: back references let few bytes print a path any number of times. */
     if (++v->depth > DEPTH_MAX || ++v->n_steps > STEPS_MAX || v->out->failed)
         v->failed = true;
     return !v->failed;
@@ -69,6 +70,7 @@ sym_rust_v0_base62(struct sym_rust_v0 *v)
             __builtin_add_overflow(value, (uint64_t)digit, &value))
             sym_rust_v0_fail(v);
     }
+    /* The digits are one less than the value, because "_" alone is 0. */
     if (__builtin_add_overflow(value, 1, &value))
         sym_rust_v0_fail(v);
     return v->failed ? 0 : value;
@@ -77,6 +79,7 @@ sym_rust_v0_base62(struct sym_rust_v0 *v)
 uint64_t
 sym_rust_v0_tagged(struct sym_rust_v0 *v, char tag)
 {
+    /* Without the tag the number is 0, so that "s_" can be 1. */
     uint64_t value = sym_rust_v0_eat(v, tag) ? sym_rust_v0_base62(v) + 1 : 0;
     return v->failed ? 0 : value;
 }
@@ -117,6 +120,7 @@ sym_rust_v0_ident(struct sym_rust_v0 *v)
         return ident;
     }
     size_t split = len;
+    /* Punycode's delimiter is a hyphen, which symbols cannot have (RFC 2603). */
     while (split > 0 && bytes[split - 1] != '_')
         split--;
     ident.ascii = fz_span_make(bytes, split > 0 ? split - 1 : 0);
@@ -189,6 +193,7 @@ sym_rust_v0_backref(struct sym_rust_v0 *v, sym_rust_v0_print_fn *print, bool fla
         sym_rust_v0_fail(v);
     if (v->failed || v->n_skips > 0)
         return;
+    /* The name goes on after the reference. */
     size_t after = v->pos;
     v->pos = (size_t)target;
     print(v, flag);

@@ -72,6 +72,7 @@ escaped_code_point(struct fz_span escape)
             return 0;
         code_point = code_point << 4 | (uint32_t)(c <= '9' ? c - '0' : c - 'a' + 10);
     }
+    /* As rustc-demangle, which leaves escapes of control characters as they are. */
     bool is_control = code_point < 0x20 || (code_point >= 0x7f && code_point < 0xa0);
     bool is_surrogate = code_point >= 0xd800 && code_point < 0xe000;
     return is_control || is_surrogate || code_point > 0x10ffff ? 0 : code_point;
@@ -111,6 +112,8 @@ skip(struct fz_span text, size_t len)
 static void
 put_part(struct fz_span rest, struct fz_buffer *out)
 {
+    /* rustc puts the underscore there, because a symbol's name cannot begin with a dollar
+     * everywhere. */
     if (rest.len >= 2 && rest.data[0] == '_' && rest.data[1] == '$')
         rest = skip(rest, 1);
     while (rest.len > 0) {
@@ -175,5 +178,6 @@ sym_rust_legacy_is_certain(struct fz_span name)
                 return true;
         }
     }
+    /* C++ has no nested name of one part, except after a substitution. */
     return n_parts == 1 || is_hash(part, HASH_DIGITS_CERTAIN);
 }
