@@ -26,6 +26,7 @@ child_ask(struct child *child, enum proto_kind kind, const struct fz_buffer *bod
     enum fz_code code = child_send(child, kind, body, err);
     if (code != FZ_OK)
         return code;
+    /* Without a deadline of its own: the worker ends a child whose time is over. */
     code = proto_receive(PROTO_FD, -1, true, &child->inbox, err);
     if (code != FZ_OK || child->inbox.kind != answer) {
         child->hung_up = true;
@@ -43,6 +44,7 @@ child_new_file(struct child *child, int *ret_fd, uint32_t *ret_number, struct fz
     struct fz_reader in = fz_reader_make(child->inbox.body, "answer");
     uint8_t refusal = fz_read_u8(&in);
     uint32_t number = fz_read_u32(&in);
+    /* The user can do something about this one; any other failure is the server's. */
     if (refusal == FZ_E_LIMIT)
         return fz_fail(err, FZ_E_LIMIT, "the upload holds more files than its limit");
     int fd = proto_take_fd(&child->inbox, 0);

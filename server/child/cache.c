@@ -43,6 +43,7 @@ child_cache_destroy(struct child_cache *cache)
 void
 child_cache_trim(struct child_cache *cache)
 {
+    /* A linear search for the oldest: there are at most as many as images of one report. */
     while (cache->n > CHILD_CACHE_ROOM) {
         size_t oldest = 0;
         for (size_t i = 1; i < cache->n; i++) {
@@ -59,6 +60,7 @@ child_cache_counts(struct child_cache *cache, uint64_t *ret_hits, uint64_t *ret_
 {
     *ret_hits = cache->hits;
     *ret_misses = cache->misses;
+    /* The worker adds up what each report brings. */
     cache->hits = cache->misses = 0;
 }
 
@@ -66,6 +68,7 @@ static struct entry *
 find(struct child_cache *cache, const uint8_t *sha256)
 {
     for (size_t i = 0; i < cache->n; i++) {
+        /* By content: after a new upload of the same UUID another hash asks for another index. */
         if (memcmp(cache->entries[i].sha256, sha256, FZ_SHA256_LEN) == 0)
             return &cache->entries[i];
     }
@@ -91,6 +94,7 @@ add(struct child_cache *cache, const uint8_t *sha256, struct entry **ret, struct
 static enum fz_code
 fetch(struct child *child, const uint8_t *sha256, struct entry **ret, struct fz_error *err)
 {
+    /* The worker serves only the index that it named last, so no child can ask for others. */
     enum fz_code code = child_ask(child, PROTO_INDEX_GET, NULL, PROTO_INDEX_IS, err);
     if (code != FZ_OK)
         return code;
@@ -118,6 +122,7 @@ ask(struct child *child, const struct fz_uuid *uuid, unsigned rank, struct fz_ar
     static const char *const kinds[PROTO_SLICE_KINDS] = {
         [PROTO_SLICE_DSYM] = "dsym", [PROTO_SLICE_BINARY] = "binary"};
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer question = fz_buffer_make(0);
+    /* Rank 0 is the best file; the next one is asked for where the best has no name. */
     fz_buffer_append(&question, uuid->bytes, sizeof(uuid->bytes));
     proto_put_u8(&question, (uint8_t)rank);
     enum fz_code code = child_ask(child, PROTO_INDEX, &question, PROTO_INDEX_IS, err);
@@ -158,6 +163,7 @@ child_cache_find(struct child *child, const struct fz_uuid *uuid, unsigned rank,
         if (code != FZ_OK)
             return code;
     }
+    /* A counter, not the time: two uses in one millisecond keep their order. */
     entry->used = ++cache->clock;
     if (!entry->index)
         return fz_fail(err, FZ_E_MALFORMED, "its symbol file cannot be read");

@@ -17,6 +17,7 @@ struct answer {
 static bool
 is_inside(struct fz_span bytes, struct fz_span body)
 {
+    /* As numbers: to compare pointers into different objects is undefined in C. */
     uintptr_t start = (uintptr_t)body.data, at = (uintptr_t)bytes.data;
     return body.data && bytes.data && at >= start && at - start <= body.len &&
            bytes.len <= body.len - (at - start);
@@ -28,6 +29,7 @@ take_piece(const struct answer *a, const struct proto_item *item, struct fz_span
            struct fz_span bytes, struct proto_piece *ret, struct fz_error *err)
 {
     if (bytes.len && is_inside(bytes, item_body)) {
+        /* Relative to the request's body, which is all that the server can look at. */
         ret->offset = item->offset + (uint64_t)(bytes.data - item_body.data);
         ret->len = bytes.len;
         return FZ_OK;
@@ -65,6 +67,7 @@ take_item(struct answer *a, const struct ingest_item *from, struct proto_item *t
         to->err_offset = from->err.offset;
         return FZ_OK;
     }
+    /* A body that was inflated or taken out of an encoding is not in the request's bytes. */
     to->is_made = !is_inside(from->body, a->body);
     to->offset = to->is_made ? a->made->len : (uint64_t)(from->body.data - a->body.data);
     if (to->is_made)
@@ -84,6 +87,7 @@ take_envelope(const struct ingest_envelope *from, struct fz_arena *arena, struct
         fz_arena_array(arena, from->n_discarded, sizeof(*discarded));
     if (!sessions || !discarded)
         return fz_arena_fail(arena, err);
+    /* Copied: ingest and protocol must not know each other's types (ARCHITECTURE.md). */
     for (size_t i = 0; i < from->n_sessions; i++) {
         const struct ingest_session *one = &from->sessions[i];
         sessions[i] = (struct proto_session){.release = one->release,
@@ -117,9 +121,11 @@ send_answer(struct answer *a, const struct proto_intake *intake, struct fz_error
     FZ_CLEANUP(fz_closep) int fd = -1;
     uint64_t made_len = a->made->len, file_len = 0;
     uint32_t number;
+    /* Encoded first: its length decides where it goes. */
     proto_intake_encode(intake, &info);
     enum fz_code code = fz_buffer_done(&info, err);
     if (code == FZ_OK && (made_len > 0 || info.len > PROTO_PACKET_MAX / 2)) {
+        /* After the bodies, whose offsets count from the start of the file. */
         fz_buffer_append(a->made, info.data, info.len);
         file_len = a->made->len;
         code = fz_buffer_done(a->made, err);
@@ -144,6 +150,7 @@ answer(struct answer *a, const struct ingest_intake *found, struct fz_error *err
     for (size_t i = 0; code == FZ_OK && i < found->n; i++)
         code = take_item(a, &found->items[i], &items[i], err);
     intake.items = items;
+    /* Only Sentry's envelopes carry counts and sessions beside reports. */
     if (code == FZ_OK && found->envelope)
         code = take_envelope(found->envelope, a->arena, &intake, err);
     return code != FZ_OK ? code : send_answer(a, &intake, err);

@@ -64,6 +64,7 @@ measure(const struct report *report, const struct report_image *image,
     uint32_t cputype, subtype;
     const char *arch = image->arch ? image->arch : report->arch;
     if (arch && fz_arch_parse(arch, &cputype, &subtype) && fz_arch_has_thumb(cputype)) {
+        /* Thumb: bit 0 is not a part of the address, and reporters set it in some of the three. */
         addr &= ~(uint64_t)1;
         from &= ~(uint64_t)1;
         shown &= ~(uint64_t)1;
@@ -73,10 +74,13 @@ measure(const struct report *report, const struct report_image *image,
     uint64_t distance = addr - from, before = shown - frame->lookup_offset;
     if (from > addr || frame->lookup_offset > shown || distance < before)
         return false;
+    /* The name holds for what was looked up, which may be before the address that is shown. */
     uint64_t reach = distance - before;
+    /* A wrong start would give the name to all functions after it. */
     if (reach > PROTO_REACH_MAX || reach >= frame->lookup_offset)
         return false; /* no function starts at the image's header */
     uint64_t start = frame->lookup_offset - reach;
+    /* Offsets into an image have 32 bits in Mach-O, and in the database's column. */
     if (start > UINT32_MAX || (image->size && frame->lookup_offset >= image->size))
         return false;
     ret->start = (uint32_t)start;
@@ -92,8 +96,10 @@ has_learnable(const struct report *report, const struct report_frame *frame,
         frame->image < 0 || (size_t)frame->image >= report->n_images || frame->n_symbols == 0)
         return false;
     const struct report_image *image = &report->images[frame->image];
+    /* The last symbol is the function that has the frame; those before are inlined into it. */
     const struct report_symbol *shown = &frame->symbols[frame->n_symbols - 1];
     const struct report_symbol *own = &frame->client[frame->n_client - 1];
+    /* Only names that no symbol file gave: an upload has better ones anyway. */
     if (own->inlined || strcmp(shown->source, "client") != 0 || !is_name(own->function) ||
         !is_system(image) || !measure(report, image, frame, ret))
         return false;
@@ -118,6 +124,7 @@ static int
 compare(const void *a, const void *b)
 {
     const struct candidate *x = a, *y = b;
+    /* Sorted, so that names for one function follow each other and are merged. */
     int by_uuid = memcmp(x->learned.uuid.bytes, y->learned.uuid.bytes, sizeof(x->learned.uuid));
     if (by_uuid)
         return by_uuid;
@@ -144,6 +151,7 @@ void
 child_learned_collect(const struct report *report, struct fz_arena *arena,
                       struct proto_learned **ret, size_t *ret_n)
 {
+    /* Counted first: for most reports there is nothing, and no list is needed. */
     size_t room = count_all(report), n = 0, kept = 0;
     *ret = NULL;
     *ret_n = 0;
@@ -151,6 +159,7 @@ child_learned_collect(const struct report *report, struct fz_arena *arena,
         return;
     struct candidate *list = fz_arena_array(arena, room, sizeof(*list));
     struct proto_learned *learned = fz_arena_array(arena, room, sizeof(*learned));
+    /* The report is worth more than what could be learned from it. */
     if (!list || !learned)
         return;
     for (size_t i = 0; i < report->n_threads; i++)
@@ -162,6 +171,7 @@ child_learned_collect(const struct report *report, struct fz_arena *arena,
         const struct proto_learned *one = &list[i].learned;
         struct proto_learned *last = kept ? &learned[kept - 1] : NULL;
         if (last && last->start == one->start && fz_uuid_equal(&last->uuid, &one->uuid)) {
+            /* The same function, hit further from its start. */
             if (one->reach > last->reach)
                 last->reach = one->reach;
         } else if (kept < PROTO_LEARNED_MAX) {

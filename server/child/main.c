@@ -1,4 +1,4 @@
-/* framezero-child: the program that parses foreign bytes. Only framezero starts it. */
+/* framezero-child: the program that parses untrusted bytes. Only framezero starts it. */
 #include <locale.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,6 +16,7 @@ take_start(struct child *child, struct fz_error *err)
     if (code != FZ_OK)
         return code;
     struct fz_reader in = fz_reader_make(child->inbox.body, "start");
+    /* Read before anything else: the rest is laid out as this version has it. */
     if (fz_read_u32(&in) != PROTO_VERSION || fz_read_u32(&in) != sizeof(child->limits))
         return fz_fail(err, FZ_E_CONFLICT, "framezero is of another version");
     uint8_t role = fz_read_u8(&in);
@@ -24,6 +25,7 @@ take_start(struct child *child, struct fz_error *err)
         role > PROTO_ROLE_INTAKE)
         return fz_fail(err, FZ_E_MALFORMED, "no start message");
     child->role = (enum proto_role)role;
+    /* As it is in the memory of a program of the same build; hence the size above. */
     memcpy(&child->limits, limits.data, sizeof(child->limits));
     return FZ_OK;
 }
@@ -51,6 +53,7 @@ serve_one(struct child *child)
     struct fz_error err = {.code = FZ_OK, .offset = -1};
     if (proto_receive(PROTO_FD, -1, true, &child->inbox, &err) != FZ_OK)
         return false;
+    /* Before the request is looked at: each gets CPU seconds of its own. */
     child_sandbox_begin_job(child->role, &child->limits);
     enum fz_code code;
     if (child->inbox.kind == PROTO_SYMBOLICATE && child->role == PROTO_ROLE_REPORTS)
@@ -61,6 +64,7 @@ serve_one(struct child *child)
         code = child_intake(child, &err);
     else
         return false;
+    /* After a hang-up no one reads it; the loop ends and so does the process. */
     if (code != FZ_OK && !child->hung_up) {
         err.code = code;
         send_failure(child, &err);
@@ -76,6 +80,7 @@ main(void)
     struct child child = {.hung_up = false};
     struct fz_error err;
     struct stat st;
+    /* A user who finds the program and starts it gets a sentence, not a child that waits. */
     if (fstat(PROTO_FD, &st) != 0 || !S_ISSOCK(st.st_mode)) {
         fprintf(stderr, "framezero-child: only framezero starts this program\n");
         return 2;
@@ -93,6 +98,7 @@ main(void)
     if (code == FZ_OK)
         code = child_cache_create(&child.cache, &err);
     if (code == FZ_OK)
+        /* Only now: a parent counts a child that ends before this as one that does not start. */
         code = child_send(&child, PROTO_READY, NULL, &err);
     while (code == FZ_OK && serve_one(&child))
         continue;

@@ -42,6 +42,7 @@ count_frames(const struct report *report, struct proto_info *info)
                 info->n_frames_named++;
             else
                 info->n_frames_unnamed++;
+            /* A learned name is the only symbol of its frame. */
             if (frame->n_symbols && strcmp(frame->symbols[0].source, "learned") == 0)
                 info->n_frames_learned++;
         }
@@ -78,6 +79,7 @@ collect_images(const struct report *report, struct fz_arena *arena, struct proto
         const struct report_image *image = &report->images[i];
         if (!image->has_uuid)
             continue;
+        /* A linear search: a report has at most 4,096 images (limits.images). */
         struct proto_image *to = find_image(info, &image->uuid);
         if (!to) {
             to = &info->images[info->n_images++];
@@ -100,6 +102,7 @@ collect_info(struct report *report, struct child_cache *cache, struct fz_arena *
     enum fz_code code = report_columns_make(report, arena, &values, err);
     if (code != FZ_OK)
         return code;
+    /* Into protocol's own types, so that a change of the model does not change messages. */
     *info = (struct proto_info){.status = statuses[report_status(report)],
                                 .format = report->format,
                                 .timestamp_ms = report->timestamp_ms,
@@ -116,6 +119,7 @@ split_prefixes(const char *text, struct fz_arena *arena, struct resolve_options 
 {
     size_t n = 0;
     for (const char *p = text; p && *p; p++)
+        /* The last line may lack its end, hence one more below. */
         n += *p == '\n';
     const char **list = fz_arena_array(arena, n + 1, sizeof(*list));
     if (!list)
@@ -157,6 +161,7 @@ symbolicate(struct child *child, const struct raw *raw, const struct report_enve
         code = resolve_report(&report, find_index, &finder, options, arena, err);
     if (code == FZ_OK)
         code = collect_info(&report, child->cache, arena, &info, err);
+    /* After resolving: a frame with a name from a symbol file brings no name to learn. */
     if (code == FZ_OK && options->learned)
         child_learned_collect(&report, arena, &info.learned, &info.n_learned);
     if (code == FZ_OK)
@@ -164,6 +169,7 @@ symbolicate(struct child *child, const struct raw *raw, const struct report_enve
     if (code != FZ_OK)
         return code;
     ret->json_len = ret->bytes.len;
+    /* After the JSON in the same file: both may be longer than a packet. */
     proto_info_encode(&info, &report_columns, &ret->bytes);
     return fz_buffer_done(&ret->bytes, err);
 }
@@ -190,6 +196,7 @@ child_symbolicate(struct child *child, struct fz_error *err)
     FZ_CLEANUP(fz_closep) int report_fd = proto_take_fd(&child->inbox, 0);
     FZ_CLEANUP(fz_closep) int result_fd = proto_take_fd(&child->inbox, 1);
     struct fz_reader in = fz_reader_make(child->inbox.body, "request");
+    /* The same order as in send_report() of server/worker/job_report.c. */
     struct report_envelope envelope = {.status = NULL};
     envelope.id = proto_get_text(&in, PROTO_TEXT_MAX, &arena);
     envelope.project = proto_get_text(&in, PROTO_TEXT_MAX, &arena);

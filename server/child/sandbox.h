@@ -1,5 +1,5 @@
 /*
- * All restrictions that a child process puts on itself before it reads the first foreign byte.
+ * All restrictions that a child process puts on itself before it reads the first untrusted byte.
  */
 #ifndef CHILD_SANDBOX_H
 #define CHILD_SANDBOX_H

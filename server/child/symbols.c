@@ -72,6 +72,7 @@ index_slice(struct reading *r, const struct sym_macho *macho, struct proto_slice
     enum fz_code code = child_new_file(r->child, &file.fd, &file.number, err);
     if (code != FZ_OK)
         return code;
+    /* Checked while it builds, so that a large file fails with a message and not by a signal. */
     struct sym_build_options options = {.memory_cap = r->child->limits.child_memory,
                                         .symbol_map = sym_maps_find(r->maps, &slice->uuid)};
     struct sym_index *index = NULL;
@@ -121,6 +122,7 @@ finish_slice(struct reading *r, const struct sym_macho *macho, struct proto_slic
     enum fz_code code = index_slice(r, macho, slice, &stats, err);
     if (code != FZ_OK)
         return code;
+    /* After the index, whose statistics say what the lookups will find. */
     code = sym_inspect(macho, slice->has_index ? &stats : NULL, arena, &slice->features,
                        &slice->problems, err);
     if (code != FZ_OK)
@@ -134,8 +136,10 @@ static enum fz_code
 take_names(struct reading *r, struct fz_span bytes, bool is_whole_member, struct fz_error *err)
 {
     struct sym_map_file map;
+    /* Most members of an archive are neither; that is not a problem of the upload. */
     if (!sym_maps_add(r->maps, r->name, bytes, &map, &r->problems))
         return FZ_OK;
+    /* Counted before the work: an archive of tiny slices costs one file for each. */
     if (++r->n_slices > r->child->limits.slices)
         return fz_fail(err, FZ_E_LIMIT, "the upload holds more than %zu files",
                        r->child->limits.slices);
@@ -157,6 +161,7 @@ take_names(struct reading *r, struct fz_span bytes, bool is_whole_member, struct
 static bool
 must_wait(struct reading *r, const struct sym_macho *macho)
 {
+    /* At most 32 wait, since each holds a descriptor, of which a child has 64. */
     return r->can_wait && r->n_waiting < WAITING_MAX && sym_macho_has_hidden_names(macho) &&
            !sym_maps_find(r->maps, &macho->uuid);
 }
@@ -203,10 +208,12 @@ read_waiting(struct reading *r, struct waiting_slice *waiting, struct fz_error *
     struct proto_slice slice = {.file = waiting->file.number};
     struct sym_macho macho;
     struct fz_map map;
+    /* Messages name the member that is read, not the last one of the archive. */
     memcpy(r->name, waiting->name, sizeof(r->name));
     enum fz_code code = fz_map_open_fd(waiting->file.fd, &map, err);
     if (code != FZ_OK)
         return code;
+    /* An arena for each slice: its tables may be as large as the file. */
     FZ_CLEANUP(fz_arena_deinit)
     struct fz_arena arena = fz_arena_make((size_t)r->child->limits.child_memory);
     code = sym_macho_open(map.bytes, &arena, &macho, &slice.problems, err);
@@ -225,6 +232,7 @@ read_macho(struct reading *r, struct fz_span file, struct fz_error *err)
     enum fz_code code = sym_macho_slices(file, slices, &n, &r->problems, err);
     if (code == FZ_E_UNSUPPORTED) /* a Java class begins like a fat Mach-O */
         return FZ_OK;
+    /* Counted also if it is broken: then the upload did hold what was wanted. */
     r->n_machos++;
     if (code != FZ_OK) {
         sym_problem_add(&r->problems, SYM_PROBLEM_BAD_MACHO, "%s: %s", shown_name(r), err->text);
@@ -256,6 +264,7 @@ begin_member(void *user, const char *name, struct fz_error *err)
     struct reading *r = user;
     if (*name) /* else it is that of the upload */
         set_name(r, name);
+    /* The file of a member that gave no slice is used for the next one: no file is wasted. */
     if (r->member.fd >= 0 && ftruncate(r->member.fd, 0) != 0)
         return fz_fail_errno(err, "cannot use a file again");
     return r->member.fd >= 0 ? FZ_OK
@@ -274,6 +283,7 @@ end_member(void *user, bool is_whole, struct fz_error *err)
 {
     struct reading *r = user;
     struct fz_map map;
+    /* A limit cut it, which the archive's problems say. */
     if (!is_whole)
         return FZ_OK;
     enum fz_code code = fz_map_open_fd(r->member.fd, &map, err);
@@ -292,9 +302,11 @@ static enum fz_code
 nothing_usable(const struct reading *r, const struct sym_archive_summary *archive,
                struct fz_span upload, struct fz_error *err)
 {
+    /* The most useful sentence first: the response of a rejected upload has only one. */
     const struct sym_problem *first = r->problems.n ? &r->problems.list[0] : NULL;
     if (archive->format && archive->n_entries == 0)
         return fz_fail(err, FZ_E_UNSUPPORTED, "an empty %s archive; %s", archive->format, hint);
+    /* libarchive lists the members of such an archive but cannot read them. */
     if (archive->n_encrypted > 0 && r->n_machos == 0)
         return fz_fail(err, FZ_E_UNSUPPORTED, "a %s archive that is encrypted with a password; %s",
                        archive->format, hint);
@@ -337,6 +349,7 @@ read_upload(struct reading *r, struct fz_span upload, struct fz_error *err)
         if (code == FZ_E_UNSUPPORTED && !archive.format)
             code = FZ_OK; /* nothing_usable() says what it looks like */
     }
+    /* All are closed, also after a failure. */
     for (size_t i = 0; i < r->n_waiting; i++) {
         if (code == FZ_OK)
             code = read_waiting(r, &r->waiting[i], err);
@@ -375,6 +388,7 @@ child_read_symbols(struct child *child, struct fz_error *err)
     struct fz_arena arena;
     fz_arena_init(&arena, PROTO_PACKET_MAX * 2);
     FZ_CLEANUP(fz_closep) int upload_fd = proto_take_fd(&child->inbox, 0);
+    /* Only for a file that waited for its map: the worker stored both earlier. */
     FZ_CLEANUP(fz_closep) int map_fd = proto_take_fd(&child->inbox, 1);
     struct fz_reader in = fz_reader_make(child->inbox.body, "request");
     const char *name = proto_get_text(&in, PROTO_TEXT_MAX, &arena);

@@ -70,6 +70,7 @@ children_intake_destroy(struct children_intake *pool)
 static bool
 is_better(const struct intake_child *a, const struct intake_child *b, int64_t project_id)
 {
+    /* A child that runs has the project's pages in memory; another one is to be started first. */
     bool runs_a = child_process_runs(&a->process), runs_b = child_process_runs(&b->process);
     bool is_a = runs_a && a->process.project_id == project_id,
          is_b = runs_b && b->process.project_id == project_id;
@@ -104,6 +105,7 @@ give_back(struct children_intake *pool, struct intake_child *child)
 {
     pthread_mutex_lock(&pool->lock);
     child->is_busy = false;
+    /* A counter, not the time: two in one millisecond keep their order. */
     child->used = ++pool->n_used;
     pthread_cond_signal(&pool->wake);
     pthread_mutex_unlock(&pool->lock);
@@ -149,6 +151,7 @@ take_answer(const struct children_intake *pool, struct child_process *process, i
     uint64_t file_len = fz_read_u64(&in), made_len = fz_read_u64(&in);
     struct fz_span file = {NULL, 0}, info = {NULL, 0};
     enum fz_code code = FZ_OK;
+    /* The child is not trusted: it may claim any length, and a file that it never got. */
     if (in.failed || made_len > file_len || file_len > pool->limits->report_memory ||
         (file_len > 0) != (file_fd >= 0))
         return child_process_violation(process, err);
@@ -156,6 +159,7 @@ take_answer(const struct children_intake *pool, struct child_process *process, i
         code = children_file_read(file_fd, 0, file_len, arena, &file, err);
     else
         info = fz_read_bytes(&in, fz_read_left(&in));
+    /* First the bodies that the child made, then what it found. */
     if (code == FZ_OK && file_len > made_len &&
         !fz_span_sub(file, made_len, file_len - made_len, &info))
         return child_process_violation(process, err);
@@ -163,6 +167,7 @@ take_answer(const struct children_intake *pool, struct child_process *process, i
         return child_process_violation(process, err);
     if (code == FZ_OK)
         code = proto_intake_decode(info, body_len, made_len, arena, &ret->found, err);
+    /* A body can be malformed, an answer cannot: then the child is not what it was. */
     return code == FZ_E_MALFORMED ? child_process_violation(process, err) : code;
 }
 
@@ -174,6 +179,7 @@ ask(const struct children_intake *pool, struct child_process *process,
 {
     static const struct child_process_answer answers[] = {{PROTO_FILE, send_file}, {0}};
     FZ_CLEANUP(fz_closep) int file_fd = -1;
+    /* A limit for jobs, which no client waits for; here a client does. */
     unsigned wall_s = pool->limits->child_wall_s;
     child_process_begin(process, wall_s < WALL_S ? wall_s : WALL_S);
     enum fz_code code = send_body(process, request, body, err);
@@ -213,11 +219,13 @@ children_intake_read(struct children_intake *pool, int64_t project_id,
     enum fz_code code = FZ_OK;
     *ret = (struct children_result){.is_unchecked = false};
     for (int i = 0; i < 2; i++) {
+        /* From the start of the attempt: a body that takes its time is not given twice as much. */
         int64_t began_ms = fz_time_monotonic_ms();
         code = child_process_ensure(&child->process, &plan, err);
         if (code != FZ_OK)
             break;
         code = ask(pool, &child->process, request, body, arena, ret, err);
+        /* A rejection is an answer, too; only a death is tried again. */
         if (code == FZ_OK || !child->process.died)
             break;
         note_death(pool, project_id, body.len, err);
@@ -236,6 +244,7 @@ children_item_body(const struct children_result *result, const struct proto_item
                    struct fz_span body)
 {
     struct fz_span bytes = {NULL, 0};
+    /* Its range was checked when it was decoded. */
     (void)fz_span_sub(item->is_made ? result->made : body, item->offset, item->len, &bytes);
     return bytes;
 }

@@ -57,6 +57,7 @@ child_process_start(struct child_process *child, enum proto_role role, const str
     /* A SEQPACKET keeps messages apart, so a child cannot send half a length. */
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
         return fz_fail_errno(err, "cannot make a socket pair");
+    /* Closed here after the start: else the end of the child would not close the connection. */
     FZ_CLEANUP(fz_closep) int theirs = pair[1];
     child->sock = pair[0];
     enum fz_code code = proto_inbox_init(&child->inbox, err);
@@ -104,6 +105,7 @@ enum fz_code
 child_process_ensure(struct child_process *child, const struct child_process_plan *plan,
                      struct fz_error *err)
 {
+    /* Replaced after a number of requests, so that leaks and fragments of memory have an end. */
     bool fits = child->project_id == plan->project_id && child->n_requests < plan->requests_max;
     if (!child_process_runs(child) || !fits) {
         child_process_stop(child);
@@ -131,6 +133,8 @@ void
 child_process_stop(struct child_process *child)
 {
     if (child->pid > 0) {
+        /* It has no state worth a clean end, and one that was taken over would not answer a
+         * request. */
         kill(child->pid, SIGKILL);
         while (waitpid(child->pid, NULL, 0) < 0 && errno == EINTR)
             continue;
@@ -157,6 +161,7 @@ child_process_begin(struct child_process *child, unsigned wall_s)
     child->wall_s = wall_s;
     child->begin_cpu_s = cpu_seconds(child);
     int64_t now = fz_time_monotonic_ms();
+    /* Wall time is the last resort; the child limits its own CPU time first. */
     child->deadline_ms = now + (int64_t)wall_s * 1000;
     child->next_tick_ms = now + CHILD_TICK_MS;
     child->died = false;
@@ -202,6 +207,7 @@ report_death(struct child_process *child, struct fz_error *err)
         if (got == 0)
             fz_time_sleep_ms(EXIT_STEP_MS);
     }
+    /* Its number may belong to another process now: child_process_stop() must not kill it. */
     if (got == child->pid)
         child->pid = 0;
     child_process_stop(child);
@@ -213,6 +219,7 @@ report_death(struct child_process *child, struct fz_error *err)
     child->died = true;
     if (got > 0 && WIFSIGNALED(status)) {
         int number = WTERMSIG(status);
+        /* The kernel's signals for the limits that the child set (sandbox.c). */
         if (number == SIGXCPU)
             return fz_fail(err, FZ_E_MALFORMED, "reading it took more than its limit of CPU time");
         if (number == SIGXFSZ)
@@ -233,6 +240,7 @@ static enum fz_code
 give_up(struct child_process *child, struct fz_error *err)
 {
     double used_s = cpu_seconds(child) - child->begin_cpu_s;
+    /* An eighth: a child that computed for most of the time is slow because of its input. */
     bool starved = used_s < child->wall_s / 8.0;
     child_process_stop(child);
     if (starved)
@@ -250,6 +258,7 @@ child_process_next(struct child_process *child, struct fz_error *err)
     for (;;) {
         int64_t now = fz_time_monotonic_ms();
         int64_t left = child->deadline_ms - now;
+        /* Checked in each turn: a child that sends all the time must not extend its time. */
         if (left <= 0)
             return give_up(child, err);
         enum fz_code code = FZ_OK;
@@ -258,6 +267,7 @@ child_process_next(struct child_process *child, struct fz_error *err)
             code = child->tick ? child->tick(child->tick_user, err) : FZ_OK;
         }
         if (code == FZ_OK) {
+            /* Short waits, so that leases are renewed while the child is silent. */
             int64_t step = left < CHILD_TICK_MS ? left : CHILD_TICK_MS;
             code = proto_receive(child->sock, step, false, &child->inbox, err);
             if (code == FZ_OK && child->inbox.kind == PROTO_READY && !child->is_ready) {
@@ -295,6 +305,7 @@ child_process_failure(const struct child_process *child, struct fz_error *err)
     if (given == FZ_E_UNSUPPORTED || given == FZ_E_LIMIT || given == FZ_E_UNAVAILABLE)
         code = (enum fz_code)given;
     code = fz_fail(err, code, "%s", text && *text ? text : "it cannot be read");
+    /* The location within the body goes to the client with the error. */
     if (err && offset <= INT64_MAX)
         err->offset = (int64_t)offset;
     return code;
@@ -318,6 +329,7 @@ child_process_converse(struct child_process *child, const struct child_process_a
             return code;
         if (child->inbox.kind == PROTO_FAILED)
             return child_process_failure(child, err);
+        /* A message that is not in the list is one that the child may not send in its role. */
         const struct child_process_answer *at = answers;
         while (at->kind && at->kind != child->inbox.kind)
             at++;

@@ -47,6 +47,7 @@ parse_value(const char *text, uint64_t *ret)
 {
     size_t len = strlen(text);
     uint64_t unit = 1;
+    /* 1,024-fold, as in all options that take a size. */
     if (len && (text[len - 1] == 'K' || text[len - 1] == 'k'))
         unit = KiB;
     else if (len && (text[len - 1] == 'M' || text[len - 1] == 'm'))
@@ -70,8 +71,10 @@ set(struct limits *limits, const struct field *field, const char *text)
     if (parse_value(text, &number) != 0 || (number == 0 && !may_be_0))
         return -2;
     if (field->size == sizeof(uint32_t)) {
+        /* Rejected rather than cut: a limit that is silently lower is hard to find. */
         if (number > UINT32_MAX)
             return -2;
+        /* By memcpy(): the offset alone has no type. */
         uint32_t narrow = (uint32_t)number;
         memcpy((char *)limits + field->offset, &narrow, sizeof(narrow));
     } else {

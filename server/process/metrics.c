@@ -16,6 +16,7 @@ metrics_create(struct metrics **ret, int *ret_fd, struct fz_error *err)
     int fd = memfd_create("framezero-metrics", 0);
     if (fd < 0)
         return fz_fail_errno(err, "metrics: no shared memory");
+    /* The kernel fills it with zeros, which are valid atomics. */
     if (ftruncate(fd, (off_t)sizeof(struct metrics)) != 0) {
         fz_fail_errno(err, "metrics: no shared memory");
         close(fd);
@@ -64,6 +65,7 @@ metrics_route(struct metrics *metrics, const char *name)
         if (strncmp(route->name, name, sizeof(route->name) - 1) == 0)
             return route;
     }
+    /* Routes are compiled in, so this is for a table that has outgrown METRICS_ROUTES. */
     struct metrics_route *rest = &metrics->routes[METRICS_ROUTES - 1];
     snprintf(rest->name, sizeof(rest->name), "other");
     return rest;
@@ -75,6 +77,7 @@ metrics_observe_us(_Atomic uint64_t bucket[METRICS_BUCKETS], _Atomic uint64_t *s
     size_t i = 0;
     while (i < METRICS_BUCKETS - 1 && us > (uint64_t)bucket_ms[i] * 1000)
         i++;
+    /* Not atomic together: a scrape in between is off by one, which Prometheus allows for. */
     atomic_fetch_add(&bucket[i], 1);
     atomic_fetch_add(sum_us, us);
 }
@@ -207,6 +210,7 @@ print_limited(const struct metrics *metrics, struct fz_buffer *out)
 static void
 print_database(const struct metrics_gauges *gauges, struct fz_buffer *out)
 {
+    /* First and alone if there is no database: 0 for the others would look like lost data. */
     single(out, "database_up", "gauge", "1 if the database answers.", gauges->has_database);
     if (!gauges->has_database)
         return;

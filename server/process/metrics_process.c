@@ -20,6 +20,7 @@ boot_time(void)
 {
     char line[256];
     double seconds = 0;
+    /* start_time in /proc/self/stat counts from the machine's start. */
     FILE *file = fopen("/proc/stat", "re");
     while (file && fgets(line, sizeof(line), file)) {
         if (sscanf(line, "btime %lf", &seconds) == 1)

@@ -33,6 +33,7 @@ program_child_path(char ret[PATH_MAX], struct fz_error *err)
     if (len <= 0)
         return fz_fail_errno(err, "/proc/self/exe");
     path[len] = '\0';
+    /* Found by folder: after an upgrade the link ends in " (deleted)", the folder is the same. */
     const char *slash = strrchr(path, '/');
     int folder_len = slash ? (int)(slash - path) : 0;
     if ((size_t)folder_len + 1 + sizeof(name) > PATH_MAX)
@@ -65,6 +66,7 @@ set_attributes(posix_spawnattr_t *attr, const struct program_spawn *what)
     struct sigaction hangup;
     sigset_t none, all;
     sigemptyset(&none);
+    /* An ignored signal is inherited over exec, and this program ignores some. */
     sigfillset(&all);
     if (what->keeps_nohup && sigaction(SIGHUP, NULL, &hangup) == 0 && hangup.sa_handler == SIG_IGN)
         sigdelset(&all, SIGHUP);

@@ -1,6 +1,6 @@
 /*
  * Which files the running program starts: itself again for its other roles, and framezero-child for
- * everything that parses foreign bytes.
+ * everything that parses untrusted bytes.
  */
 #ifndef PROCESS_PROGRAM_H
 #define PROCESS_PROGRAM_H

@@ -60,6 +60,7 @@ supervise_signals(sigset_t *ret)
     /* nohup ignores it: then it must not end the server. */
     if (sigaction(SIGHUP, NULL, &hangup) == 0 && hangup.sa_handler != SIG_IGN)
         sigaddset(ret, SIGHUP);
+    /* Blocked, and fetched by sigtimedwait(): no handler can run in between. */
     sigprocmask(SIG_BLOCK, ret, NULL);
     signal(SIGPIPE, SIG_IGN);
     /* A file size limit (ulimit -f) then fails a write and does not end the process. */
@@ -75,6 +76,7 @@ supervise_create(const struct supervise_plan *plan, struct supervise **ret, stru
     struct supervise *s = calloc(1, sizeof(*s));
     if (s) {
         s->plan = *plan;
+        /* plan->n may be 0, and calloc() may return NULL for 0 bytes. */
         s->processes = calloc(plan->n + 1, sizeof(*s->processes));
         s->envp = calloc(n_environ + 2, sizeof(*s->envp));
     }
@@ -125,6 +127,7 @@ start(struct supervise *s, struct process *process, int64_t now_ms)
     if (error) {
         fz_closep(&ends[0]);
         process->pid = 0;
+        /* The system is short of processes or memory; haste would make it worse. */
         process->due_ms = now_ms + BACKOFF_MAX_MS;
         fz_log(FZ_LOG_ERROR, "cannot start a process", "name=%s error=\"%s\" again_in_ms=%d",
                s->plan.name, strerror(error), (int)BACKOFF_MAX_MS);
@@ -145,6 +148,7 @@ look_ready(struct supervise *s)
     for (size_t i = 0; i < s->plan.n; i++) {
         struct process *process = &s->processes[i];
         if (process->ready_fd >= 0 && !process->is_ready)
+            /* Does not block; the pipe of a process that ended reads as 0 bytes. */
             process->is_ready = read(process->ready_fd, &byte, 1) == 1;
         s->was_ready = s->was_ready || process->is_ready;
     }
@@ -162,6 +166,7 @@ is_final(const struct supervise *s, int status)
 {
     if (!s->plan.may_give_up)
         return false;
+    /* By Ctrl-C in the terminal, or by an operator's kill of the one process. */
     bool was_asked = WIFSIGNALED(status) ? asks_for_end(WTERMSIG(status)) : status == 0;
     if (was_asked)
         return s->plan.n == 1;
@@ -187,6 +192,7 @@ static void
 plan_restart(struct supervise *s, struct process *process, pid_t pid, int status)
 {
     int64_t now_ms = fz_time_monotonic_ms();
+    /* Doubled before the checks: the first death after a start has 0. */
     process->backoff_ms *= 2;
     if (now_ms - process->started_ms >= SETTLED_MS || process->backoff_ms < BACKOFF_MIN_MS)
         process->backoff_ms = BACKOFF_MIN_MS;
@@ -203,6 +209,7 @@ static void
 ended(struct supervise *s, struct process *process, int status)
 {
     pid_t pid = process->pid;
+    /* The byte may still be in the pipe: a process can be ready and die before it is read. */
     look_ready(s);
     fz_closep(&process->ready_fd);
     process->ready_fd = -1;
@@ -229,6 +236,7 @@ collect(struct supervise *s)
     int status;
     for (size_t i = 0; i < s->plan.n; i++) {
         struct process *process = &s->processes[i];
+        /* One by one, never waitpid(-1): the program may have other children. */
         if (process->pid > 0 && waitpid(process->pid, &status, WNOHANG) == process->pid)
             ended(s, process, status);
     }
@@ -265,6 +273,7 @@ supervise_tend(struct supervise *s)
         struct process *process = &s->processes[i];
         if (process->pid == 0 && process->due_ms <= now_ms)
             start(s, process, now_ms);
+        /* After start(), which may have failed and set another time. */
         if (process->pid == 0 && process->due_ms - now_ms < next_ms)
             next_ms = process->due_ms > now_ms ? process->due_ms - now_ms : 1;
     }
@@ -314,6 +323,7 @@ await_all(struct supervise *s, int64_t grace_ms)
         collect(s);
         if (supervise_running(s) == 0 || fz_time_monotonic_ms() >= end_ms)
             return;
+        /* SIGCHLD ends it earlier. */
         const struct timespec nap = {.tv_nsec = 50 * 1000000};
         sigtimedwait(&child, NULL, &nap);
     }
@@ -335,6 +345,7 @@ supervise_destroy(struct supervise *s, int64_t grace_ms)
             await_all(s, KILLED_WAIT_MS);
         }
     }
+    /* 1 if a process failed while it ended: the service manager then reports it. */
     int exit_code = s->exit_code;
     free(s->envp);
     free(s->processes);
@@ -374,7 +385,9 @@ supervise_join(int death_signal)
         return false;
     parent = (pid_t)pid;
     ready_fd = (int)fd;
+    /* Neither must they take themselves for supervised. */
     unsetenv(mark_name);
+    /* Processes that this one starts must not hold the pipe open. */
     fcntl(ready_fd, F_SETFD, FD_CLOEXEC);
     /* It was started as /proc/self/exe; ps should show what it is. */
     fz_ignore(prctl(PR_SET_NAME, "framezero") != 0);

@@ -18,6 +18,7 @@ static void
 put_uint(struct fz_buffer *out, uint64_t value, size_t size)
 {
     uint8_t bytes[8];
+    /* Byte by byte: a packet has no alignment, and the order is little-endian on every machine. */
     for (size_t i = 0; i < size; i++)
         bytes[i] = (uint8_t)(value >> (8 * i));
     fz_buffer_append(out, bytes, size);
@@ -42,6 +43,7 @@ proto_put_text(struct fz_buffer *out, const char *text, size_t max)
         proto_put_u32(out, NO_TEXT);
         return;
     }
+    /* The limit is the reader's, too: it rejects longer texts, so a long one is cut here. */
     size_t len = strlen(text);
     if (len > max) {
         len = max;
@@ -69,6 +71,7 @@ proto_get_text(struct fz_reader *in, size_t max, struct fz_arena *arena)
     struct fz_span bytes = fz_read_bytes(in, len);
     if (in->failed)
         return NULL;
+    /* A NUL would end the text early for whoever reads it, and PostgreSQL stores only UTF-8. */
     if (len > max || (len && memchr(bytes.data, 0, len)) || !fz_text_is_utf8(bytes)) {
         in->failed = true;
         in->bad_offset = in->pos - len;
@@ -99,6 +102,7 @@ proto_reader_done(const struct proto_coder *c, struct fz_error *err)
 {
     if (c->is_out_of_memory)
         return fz_arena_fail(c->arena, err);
+    /* Bytes that no field claims show that both sides do not agree on the message. */
     if (!c->in.failed && fz_read_left(&c->in) > 0)
         return fz_fail_at(err, FZ_E_MALFORMED, c->in.pos, "%s: %zu bytes too many", c->in.what,
                           fz_read_left(&c->in));
@@ -157,6 +161,7 @@ proto_flag(struct proto_coder *c, bool *value)
 unsigned
 proto_choice(struct proto_coder *c, unsigned value, unsigned first, unsigned end)
 {
+    /* Checked before it becomes an enum: tables are indexed by it without a further check. */
     value = (unsigned)code_uint(c, value, 1);
     proto_expect(c, value >= first && value < end);
     return value;
@@ -225,6 +230,7 @@ code_problems(struct proto_coder *c, struct sym_problems *problems)
     proto_expect(c, n <= SYM_PROBLEMS_MAX);
     for (uint32_t i = 0; i < n && !c->in.failed; i++) {
         struct sym_problem *one = &problems->list[i];
+        /* The text is an array in the struct; a field is a pointer. */
         const char *text = one->text;
         one->kind = (enum sym_problem_kind)proto_choice(c, one->kind, 0, SYM_PROBLEM_KINDS);
         proto_name(c, &text, SYM_PROBLEM_TEXT - 1);
@@ -305,6 +311,7 @@ proto_slice_decode(struct fz_span body, struct fz_arena *arena, struct proto_sli
     if (code != FZ_OK)
         return code;
     uint32_t cputype, subtype;
+    /* Below, what the types allow but the worker must never store. */
     bool is_link = slice.kind == PROTO_SLICE_UUIDMAP;
     bool is_image = slice.kind == PROTO_SLICE_DSYM || slice.kind == PROTO_SLICE_BINARY;
     if (!is_image && (slice.has_index || *slice.arch || slice.has_map != is_link))
@@ -346,8 +353,10 @@ static void
 code_values(struct proto_coder *c, const struct fz_columns *columns, struct proto_info *info)
 {
     if (!c->out)
+        /* Zeroed, so that the columns that do not travel are unknown and not garbage. */
         info->values = proto_room(c, columns->n, sizeof(*info->values));
     for (size_t i = 0; info->values && i < columns->n; i++) {
+        /* The worker knows these itself: when the report came is not for a child to decide. */
         if (columns->list[i].is_fixed)
             continue;
         if (fz_column_is_text(&columns->list[i]))
@@ -404,7 +413,7 @@ proto_info_decode(struct fz_span body, const struct fz_columns *columns, size_t 
     for (size_t i = 1; i < info.n_learned; i++) {
         const struct proto_learned *a = &info.learned[i - 1], *b = &info.learned[i];
         int order = memcmp(a->uuid.bytes, b->uuid.bytes, sizeof(a->uuid));
-        /* Storage merges them with its own in this order. */
+        /* In order, a second record of one function is the next one; storage takes each once. */
         if (order > 0 || (order == 0 && a->start >= b->start))
             return fz_fail(err, FZ_E_MALFORMED, "report info: learned name %zu is out of order", i);
     }

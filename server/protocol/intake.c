@@ -27,6 +27,7 @@ proto_intake_request_encode(const struct proto_intake_request *request, struct f
     struct proto_intake_request copy = *request;
     copy.len = body.len;
     code_request(&c, &copy);
+    /* Most bodies are some 17 KB: in the packet they save a memory file for each report. */
     *ret_fits = body.len <= PROTO_PACKET_MAX - HEAD_ROOM;
     if (*ret_fits)
         fz_buffer_append(out, body.data, body.len);
@@ -42,6 +43,7 @@ proto_intake_request_decode(struct fz_span message, struct fz_arena *arena,
     /* Without bytes here the body is in the file that came with the message. */
     if (fz_read_left(&c.in) > 0)
         request.body = fz_read_bytes(&c.in, fz_read_left(&c.in));
+    /* A part of a body would be checked as if it were the whole. */
     proto_expect(&c, !request.body.len || request.body.len == request.len);
     enum fz_code code = proto_reader_done(&c, err);
     if (code == FZ_OK)
@@ -63,6 +65,7 @@ code_range(struct proto_coder *c, uint64_t *offset, uint64_t *len)
     const struct places *places = c->context;
     proto_u64(c, offset);
     proto_u64(c, len);
+    /* The server cuts the report out of the body by these, so they must be inside it. */
     proto_expect(c, *offset <= places->item_room && *len <= places->item_room - *offset);
 }
 
@@ -70,6 +73,7 @@ code_range(struct proto_coder *c, uint64_t *offset, uint64_t *len)
 static void
 code_id(struct proto_coder *c, char id[FZ_UUID_TEXT])
 {
+    /* Ids are compared and stored as text; only this form is an id in the API. */
     const char *text = id;
     proto_name(c, &text, FZ_UUID_TEXT - 1);
     if (c->out || c->in.failed)
@@ -94,6 +98,7 @@ code_piece(struct proto_coder *c, void *record)
 {
     struct proto_piece *piece = record;
     proto_text(c, &piece->text, PIECE_TEXT_MAX);
+    /* A piece of the body travels as its place: bodies are large, and the server has them. */
     if (!piece->text)
         code_range(c, &piece->offset, &piece->len);
 }
@@ -119,6 +124,7 @@ code_item(struct proto_coder *c, void *record)
     struct proto_item *item = record;
     struct places *places = c->context;
     proto_flag(c, &item->is_made);
+    /* Offsets of a body that the child made count in the child's file. */
     places->item_room = item->is_made ? places->made_len : places->body_len;
     code_range(c, &item->offset, &item->len);
     item->code = (enum fz_code)proto_choice(c, item->code, FZ_OK, UINT8_MAX);

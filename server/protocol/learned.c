@@ -38,6 +38,7 @@ void
 proto_learned_answer_encode(const struct proto_learned *found, size_t n, struct fz_buffer *out)
 {
     static const size_t largest = 4 + 4 + 4 + PROTO_NAME_MAX;
+    /* The largest record is assumed, since a packet that is too long is an error of the program. */
     size_t n_done = 0, used = 4;
     for (; n_done < n && used + largest <= ANSWER_BYTES; n_done++) {
         size_t len = found[n_done].name ? strlen(found[n_done].name) : 0;
@@ -46,6 +47,7 @@ proto_learned_answer_encode(const struct proto_learned *found, size_t n, struct 
     }
     proto_put_u32(out, (uint32_t)n_done);
     for (size_t i = 0; i < n_done; i++) {
+        /* Most offsets have no name, so a record has its number and others are left out. */
         if (!found[i].name)
             continue;
         proto_put_u32(out, (uint32_t)i);
@@ -60,6 +62,7 @@ proto_learned_answer_decode(struct fz_span body, size_t n, struct fz_arena *aren
 {
     struct fz_reader in = fz_reader_make(body, "learned names");
     size_t n_done = fz_read_u32(&in);
+    /* An answer for no offset at all would be asked for again without end. */
     if (in.failed || n_done == 0 || n_done > n)
         return fz_fail(err, FZ_E_MALFORMED, "learned names: for %zu of %zu offsets", n_done, n);
     for (size_t i = 0; i < n_done; i++)
@@ -67,6 +70,7 @@ proto_learned_answer_decode(struct fz_span body, size_t n, struct fz_arena *aren
     while (!in.failed && fz_read_left(&in) > 0) {
         uint32_t which = fz_read_u32(&in), start = fz_read_u32(&in);
         const char *name = proto_get_text(&in, PROTO_NAME_MAX, arena);
+        /* It is the index of a list on the caller's stack. */
         if (!name || which >= n_done)
             return fz_fail(err, FZ_E_MALFORMED, "learned names: one that was not asked for");
         ret[which].start = start;

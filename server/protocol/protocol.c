@@ -28,6 +28,7 @@ static void
 close_fds(struct proto_inbox *inbox)
 {
     for (size_t i = 0; i < inbox->n_fds; i++) {
+        /* Those that were taken are -1. */
         if (inbox->fds[i] >= 0)
             close(inbox->fds[i]);
     }
@@ -78,6 +79,7 @@ proto_send(int sock, enum proto_kind kind, struct fz_span body, const int *fds, 
     do
         sent = sendmsg(sock, &message, MSG_NOSIGNAL);
     while (sent < 0 && errno == EINTR);
+    /* Its own code: the caller then looks for the reason in how the other process ended. */
     if (sent < 0 && (errno == EPIPE || errno == ECONNRESET))
         return fz_fail(err, FZ_E_NOT_FOUND, "the other process has closed the connection");
     return sent < 0 ? fz_fail_errno(err, "cannot send a message") : FZ_OK;
@@ -88,6 +90,7 @@ static void
 keep_fds(struct msghdr *message, struct proto_inbox *inbox)
 {
     for (struct cmsghdr *h = CMSG_FIRSTHDR(message); h; h = CMSG_NXTHDR(message, h)) {
+        /* Credentials would come the same way. */
         if (h->cmsg_level != SOL_SOCKET || h->cmsg_type != SCM_RIGHTS)
             continue;
         size_t n = (h->cmsg_len - CMSG_LEN(0)) / sizeof(int);
@@ -102,6 +105,7 @@ keep_fds(struct msghdr *message, struct proto_inbox *inbox)
 static enum fz_code
 wait_readable(int sock, int64_t timeout_ms, struct fz_error *err)
 {
+    /* Against a fixed end: signals interrupt poll(), and each would start the time anew. */
     int64_t end = timeout_ms < 0 ? INT64_MAX : fz_time_monotonic_ms() + timeout_ms;
     for (;;) {
         int64_t left = timeout_ms < 0 ? -1 : end - fz_time_monotonic_ms();
@@ -139,12 +143,14 @@ proto_receive(int sock, int64_t timeout_ms, bool takes_fds, struct proto_inbox *
     do
         got = recvmsg(sock, &message, MSG_CMSG_CLOEXEC);
     while (got < 0 && errno == EINTR);
+    /* No message of this protocol is empty, so 0 bytes mean that the peer has closed. */
     if (got == 0 || (got < 0 && errno == ECONNRESET))
         return fz_fail(err, FZ_E_NOT_FOUND, "the other process has closed the connection");
     if (got < 0)
         return fz_fail_errno(err, "cannot receive a message");
     if (takes_fds)
         keep_fds(&message, inbox);
+    /* The kernel drops the rest of a packet that is longer than the room for it. */
     if (message.msg_flags & MSG_TRUNC)
         return fz_fail(err, FZ_E_MALFORMED, "a message is longer than %d bytes", PROTO_PACKET_MAX);
     if (message.msg_flags & MSG_CTRUNC)

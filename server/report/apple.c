@@ -19,6 +19,7 @@ report_apple_is_ips(const struct report *report)
 enum fz_arch_cpu
 report_apple_cpu(const struct report *report)
 {
+    /* The images of a process have its architecture, or one that runs in it (arm64e). */
     const char *arch = report->arch;
     if (!arch && report->n_images)
         arch = report->images[0].arch;
@@ -76,6 +77,7 @@ report_apple_os_name(const struct report *report)
         if (strcmp(name, names[i].today) == 0)
             return names[i].in_reports;
     }
+    /* Its name until 10.15. */
     if (name && strcmp(name, "macOS") == 0 && report->os_version &&
         fz_text_has_prefix(report->os_version, "10."))
         return "Mac OS X";
@@ -91,6 +93,7 @@ report_apple_time_text(const json_t *extra, const char *path, int64_t unix_ms,
     if (!report_extra_text(extra, path, out))
         return false;
     struct fz_span text = fz_span_make(out->data + before, out->len - before);
+    /* A text that is the same moment is kept: it has the zone of the device. */
     if (!out->failed && (!fz_time_parse(text, &ms) || ms == unix_ms))
         return true;
     out->len = before;
@@ -123,6 +126,7 @@ report_apple_function(const struct report_symbol *symbol)
 void
 report_apple_id(const struct report *report, const struct report_envelope *envelope, char ret[64])
 {
+    /* The server's id first: it is the one by which the report is found again. */
     const char *id = envelope->id ? envelope->id : report->id;
     struct fz_uuid uuid;
     ret[0] = '\0';
@@ -133,6 +137,7 @@ report_apple_id(const struct report *report, const struct report_envelope *envel
         return;
     }
     fz_uuid_format_dashed(&uuid, ret);
+    /* Apple writes UUIDs in upper case. */
     for (char *c = ret; *c; c++)
         *c = (char)toupper((unsigned char)*c);
 }
@@ -153,6 +158,7 @@ may_be_executable(const struct report_image *image)
 const struct report_image *
 report_apple_main_image(const struct report *report)
 {
+    /* A process has the name of its executable; an app may be named otherwise. */
     const char *names[] = {report->process.name, report->app_name};
     for (size_t k = 0; k < FZ_ARRAY_LEN(names); k++) {
         for (size_t i = 0; names[k] && i < report->n_images; i++) {
@@ -180,6 +186,7 @@ report_apple_subtype(const struct report_crash *crash, char *ret, size_t size)
     unsigned long long address = crash->address;
     /* Of other exceptions Apple's reports give the numbers only. */
     bool is_access = !crash->mach || strcmp(crash->mach, "EXC_BAD_ACCESS") == 0;
+    /* Signals have codes of their own (SEGV_MAPERR), which reporters without Mach write. */
     const char *code = crash->code ? crash->code : crash->signal_code;
     ret[0] = '\0';
     if (crash->subtype)
@@ -228,6 +235,7 @@ const struct report_thread *
 report_apple_crashed(const struct report *report)
 {
     bool is_crash = !report->kind || strcmp(report->kind, "crash") == 0;
+    /* In a report of a hang no thread crashed, unless it says so. */
     bool any = report->crash.thread >= 0;
     for (size_t i = 0; i < report->n_threads; i++)
         any = any || report->threads[i].crashed;

@@ -112,6 +112,7 @@ enum fz_code
 report_columns_make(const struct report *report, struct fz_arena *arena, union fz_value **ret,
                     struct fz_error *err)
 {
+    /* Copied, so that one table of offsets covers the model and what is computed. */
     struct source source = {.r = *report};
     union fz_value *values = fz_arena_array(arena, FZ_ARRAY_LEN(list), sizeof(*values));
     if (!values)
@@ -121,6 +122,7 @@ report_columns_make(const struct report *report, struct fz_arena *arena, union f
         return code;
     for (size_t i = 0; i < FZ_ARRAY_LEN(list); i++) {
         const char *from = (const char *)&source + list[i].offset;
+        /* Storage fills these from its own columns. */
         if (list[i].is_fixed)
             continue;
         if (fz_column_is_text(&list[i]))

@@ -42,6 +42,7 @@ report_extra_text(const json_t *extra, const char *path, struct fz_buffer *out)
     size_t before = out->len;
     if (json_is_string(value))
         fz_buffer_append(out, json_string_value(value), json_string_length(value));
+    /* Codes and process ids are numbers in an .ips. */
     else if (json_is_integer(value))
         fz_buffer_printf(out, "%lld", (long long)json_integer_value(value));
     for (size_t i = 0; i < json_array_size(value); i++) {
@@ -73,6 +74,7 @@ report_extra_write(struct json_write *w, const json_t *object, const char *const
             is_skipped = is_skipped || strcmp(key, skip[i]) == 0;
         if (is_skipped)
             continue;
+        /* As text, since jansson cannot write into a document that another writer began. */
         FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text = fz_buffer_make(0);
         if (json_dump_callback(value, append, &text, JSON_COMPACT | JSON_ENCODE_ANY) == 0)
             json_write_raw(w, key, fz_buffer_cstr(&text));

@@ -17,6 +17,7 @@ report_image_at(const struct report *report, uint64_t addr)
         if (image->addr > addr || (image->addr == 0 && image->size == 0))
             continue;
         if (image->size) {
+            /* The first one wins where ranges overlap; the order is the report's. */
             if (addr - image->addr < image->size)
                 return (int)i;
         } else if (unsized < 0 || image->addr > report->images[unsized].addr) {
@@ -45,6 +46,7 @@ report_image_map_make(const struct report *report, struct fz_arena *arena,
                       struct report_image_map *ret, struct fz_error *err)
 {
     struct report_image_map map = {.report = report};
+    /* Each image begins and ends a piece, hence two for each. */
     map.pieces = fz_arena_array(arena, report->n_images, 2 * sizeof(*map.pieces));
     if (!map.pieces)
         return fz_arena_fail(arena, err);
@@ -52,6 +54,7 @@ report_image_map_make(const struct report *report, struct fz_arena *arena,
         const struct report_image *image = &report->images[i];
         uint64_t end;
         map.pieces[map.n++].start = image->addr;
+        /* One that ends at the top of the address space ends no piece. */
         if (!__builtin_add_overflow(image->addr, image->size ? image->size : REACH_MAX, &end))
             map.pieces[map.n++].start = end;
     }
@@ -72,6 +75,7 @@ report_image_map_at(struct report_image_map *map, uint64_t addr)
         else
             high = middle;
     }
+    /* Below the first image. */
     if (low == 0)
         return -1;
     struct report_image_piece *piece = &map->pieces[low - 1];

@@ -62,6 +62,7 @@ load_origin(struct report_load *l, const json_t *root, struct report_envelope *e
     envelope->project = report_load_text(l, root, "project");
     envelope->status = report_load_text(l, root, "status");
     envelope->received_ms = report_load_time(root, "received");
+    /* The id that the app knows, for formats that carry it. */
     r->id = report_load_text(l, root, "client_id");
     if (!r->id)
         /* render_json.c writes client_id only where it differs. */
@@ -105,6 +106,7 @@ load_verbatim(struct report_load *l, struct fz_span text)
                    {"extra", &r->extra_json}};
     struct json_walk walk = json_walk_start(text);
     struct json_member member;
+    /* Cut out of the text, not written from the tree: numbers keep their digits. */
     while (json_walk_next(&walk, &member)) {
         for (size_t i = 0; i < FZ_ARRAY_LEN(members); i++) {
             if (fz_span_is(member.key, members[i].key))

@@ -10,6 +10,7 @@ load_choice(const json_t *object, const char *key, const char *const *names, siz
 {
     const char *text = json_string_value(json_object_get(object, key));
     for (unsigned i = 0; text && i < n; i++) {
+        /* A state without a name is not written. */
         if (names[i] && strcmp(names[i], text) == 0)
             return i;
     }
@@ -79,10 +80,11 @@ static int
 find_image(const struct report *r, const json_t *object, const struct report_frame *frame)
 {
     struct image_name wanted = {.name = json_string_value(json_object_get(object, "image"))};
+    /* Frames name their image; they have no number, since readers of the JSON need none. */
     wanted.has_uuid = report_load_uuid(object, "image_uuid", &wanted.uuid);
     bool named = wanted.has_uuid || wanted.name;
     uint64_t start = frame->addr - frame->image_offset;
-    /* Without an offset, or in no image, there is no start to search for. */
+    /* Without an offset, or in no image, no start can be searched for. */
     if (!frame->has_image_offset || (!named && frame->status == REPORT_FRAME_UNKNOWN_IMAGE))
         start = UINT64_MAX;
     for (size_t i = 0; i < r->n_images && start != UINT64_MAX; i++) {
@@ -119,6 +121,7 @@ load_frame(struct report_load *l, const json_t *object, struct report_frame *fra
     frame->adjust = frame->lookup_addr == frame->addr ? REPORT_ADJUST_EXACT : REPORT_ADJUST_RETURN;
     frame->status = (enum report_frame_status)load_choice(
         object, "status", report_frame_status_names, FZ_ARRAY_LEN(report_frame_status_names));
+    /* Not resolved yet, so no address was adjusted. */
     if (frame->status == REPORT_FRAME_UNRESOLVED)
         frame->adjust = REPORT_ADJUST_AUTO;
     frame->trust = (enum report_trust)load_choice(object, "trust", report_trust_names,
@@ -130,6 +133,7 @@ load_frame(struct report_load *l, const json_t *object, struct report_frame *fra
     frame->image = find_image(l->report, object, frame);
     frame->samples = report_load_u32(object, "samples");
     frame->in_app = report_load_bool(object, "in_app");
+    /* All symbols, whoever named them: which were the client's is in `source`. */
     const json_t *list = json_object_get(object, "symbols");
     frame->symbols = report_load_array(l, list, sizeof(*frame->symbols), &frame->n_symbols);
     for (size_t i = 0; i < frame->n_symbols && !l->failed; i++)

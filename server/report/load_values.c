@@ -29,6 +29,7 @@ report_load_dump(struct report_load *l, const json_t *object, const char *key)
 {
     const json_t *value = json_object_get(object, key);
     char *text = value && !l->failed ? json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY) : NULL;
+    /* Without the member this is not a failure. */
     if (!text) {
         l->failed = l->failed || value;
         return NULL;
@@ -57,6 +58,7 @@ uint32_t
 report_load_u32(const json_t *object, const char *key)
 {
     uint64_t number = report_load_u64(object, key);
+    /* Lines and counts; a larger number was not written by this program. */
     return number <= UINT32_MAX ? (uint32_t)number : 0;
 }
 
@@ -102,6 +104,7 @@ report_load_text_list(struct report_load *l, const json_t *list, size_t *ret_n)
     const char **texts = report_load_array(l, list, sizeof(*texts), &n);
     for (size_t i = 0; i < n && !l->failed; i++) {
         const json_t *value = json_array_get(list, i);
+        /* Other items are left out, as a member of another shape is. */
         if (json_is_string(value))
             texts[kept++] = report_load_keep(l, fz_span_cstr(json_string_value(value)));
     }

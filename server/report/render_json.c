@@ -15,6 +15,7 @@ write_uuid(struct json_write *w, const char *key, const struct report_image *ima
     char text[FZ_UUID_TEXT];
     if (!image->has_uuid)
         return;
+    /* Hexadecimal digits alone, as all UUIDs in the API. */
     fz_uuid_format(&image->uuid, text);
     json_write_text(w, key, text);
 }
@@ -39,6 +40,7 @@ struct text_member {
 static void
 write_texts(struct json_write *w, const char *key, const struct text_member *members, size_t n)
 {
+    /* An object without members says nothing and would look like a value. */
     bool any = false;
     for (size_t i = 0; i < n; i++)
         any = any || members[i].text;
@@ -107,6 +109,7 @@ write_process(struct json_write *w, const struct report_process *p)
 static void
 write_crash(struct json_write *w, const struct report_crash *crash)
 {
+    /* Reports of hangs and messages have no such members. */
     if (crash->thread < 0 && !crash->signal && !crash->mach && !crash->code && !crash->exception &&
         !crash->reason && !crash->has_address && !crash->signal_code && !crash->subtype &&
         !crash->n_mach_codes && !crash->termination && !crash->diagnosis && !crash->n_messages)
@@ -166,6 +169,7 @@ write_frame(struct json_write *w, const struct report *r, const struct report_fr
     json_write_hex(w, "address", frame->addr);
     if (frame->status != REPORT_FRAME_UNRESOLVED)
         json_write_hex(w, "lookup_address", frame->lookup_addr);
+    /* Before it is resolved, a frame may have the number of an image that a limit cut. */
     if (frame->image >= 0 && (size_t)frame->image < r->n_images) {
         const struct report_image *image = &r->images[frame->image];
         json_write_text(w, "image", image->name);
@@ -279,6 +283,7 @@ write_images(struct json_write *w, const struct report *r)
         json_write_close(w, '}');
     }
     json_write_close(w, ']');
+    /* A list of its own, so that a build script need not search the images. */
     json_write_open(w, "missing", '[');
     for (size_t i = 0; i < r->n_images; i++) {
         const struct report_image *image = &r->images[i];
@@ -321,6 +326,7 @@ report_render_json(const struct report *report, const struct report_envelope *en
     write_origin(&w, report, envelope);
     write_process(&w, &report->process);
     write_crash(&w, &report->crash);
+    /* These are JSON in the model, checked when they came in. */
     json_write_raw(&w, "user", report->user_json);
     json_write_raw(&w, "tags", report->tags_json);
     json_write_open(&w, "threads", '[');

@@ -10,6 +10,7 @@ void
 report_note(struct report *report, struct fz_arena *arena, const char *fmt, ...)
 {
     char text[256];
+    /* A damaged report can give one for each of its frames. */
     if (report->n_notes >= REPORT_NOTES_MAX)
         return;
     va_list args;
@@ -85,6 +86,7 @@ report_add_client_symbol(struct report_frame *frame, struct fz_arena *arena,
 {
     if (!symbol->function || !*symbol->function || frame->n_client >= REPORT_CLIENT_SYMBOLS_MAX)
         return true;
+    /* Copied for each: a frame seldom has more than one. */
     struct report_symbol *grown = fz_arena_array(arena, frame->n_client + 1, sizeof(*grown));
     if (!grown)
         return false;

@@ -136,7 +136,7 @@ struct report_crash {
     uint64_t *mach_codes;    /* code, subcode... */
     size_t n_mach_codes;
     const char *termination; /* "SPRINGBOARD 0x8badf00d ...", on one line */
-    const char *diagnosis;   /* the reporter's own guess, for people */
+    const char *diagnosis;   /* what the reporter takes for the cause, for people */
     const char **messages;   /* application-specific information, one text per message */
     size_t n_messages;
 };

@@ -58,6 +58,7 @@ is_set(const char *text)
 static bool
 set_release(const struct report *r, struct fz_arena *arena, struct report_summary *ret)
 {
+    /* Without a version there is no release that could be compared. */
     if (!is_set(r->app_version))
         return true;
     bool has_id = is_set(r->app_id), has_build = is_set(r->app_build);
@@ -75,6 +76,7 @@ set_user(const struct report *report, struct fz_arena *arena, struct report_summ
     static const char *const names[] = {"id", "email", "username", "name"};
     if (!report->user_json)
         return true;
+    /* An object from Sentry's SDKs; other formats may have only an id. */
     json_auto_t *user = json_loads(report->user_json, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
     if (json_is_string(user)) {
         ret->user = fz_arena_strdup(arena, json_string_value(user));
@@ -114,6 +116,7 @@ append_tag(struct fz_buffer *out, const char *name, const json_t *value)
     }
     if (!text)
         return;
+    /* Lines of the form that the filter by tag searches for (FZ_MATCH_TAG). */
     append_part(out, name);
     fz_buffer_char(out, '=');
     append_part(out, text);
@@ -127,6 +130,7 @@ set_tags(const struct report *report, struct fz_arena *arena, struct report_summ
         return true;
     json_auto_t *tags = json_loads(report->tags_json, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
+    /* A line feed before the first one, too: a filter finds whole lines. */
     fz_buffer_char(&out, '\n');
     size_t n = 0;
     for (void *at = json_object_iter(tags); at && n < TAGS_MAX;

@@ -97,15 +97,18 @@ resolve_in_app_image(const struct report *report, size_t number)
 {
     const struct report_image *image = &report->images[number];
     const char *path = image->path, *process = report->process.path;
+    /* A path says more than a name: a framework of an app may be named as one of the system's. */
     if (path) {
         return !is_system_path(path) &&
                (number == 0 || strstr(path, ".app/") || (process && strcmp(path, process) == 0) ||
                 is_apps_name(report, image->name));
     }
+    /* Before the list: an app may be named "Network" or "Metal". */
     if (is_apps_name(report, image->name))
         return true;
     if (image->name && is_system_name(image->name))
         return false;
+    /* Nothing names the app, so all that is not the system's counts as its code. */
     if (!report->process.name && !report->app_name)
         return number == 0 || image->name;
     return number == 0;

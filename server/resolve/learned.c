@@ -37,6 +37,7 @@ gather(const struct report *report, struct report_frame *frames, size_t n_frames
 static size_t
 gather_all(const struct report *report, struct unnamed *list)
 {
+    /* Counted with list NULL first, since the arena cannot grow an array. */
     size_t n = gather(report, report->exception_frames, report->n_exception_frames, list);
     for (size_t i = 0; i < report->n_threads; i++)
         n += gather(report, report->threads[i].frames, report->threads[i].n_frames,
@@ -59,11 +60,13 @@ apply(struct resolve_names *names, const struct unnamed *list, size_t n, const u
       const struct resolve_learned *found, size_t n_asked, struct fz_error *err)
 {
     for (size_t i = 0, at = 0; i < n; i++) {
+        /* Both are in rising order: one pass over both. */
         while (at < n_asked && offsets[at] < list[i].offset)
             at++;
         if (at == n_asked)
             break;
         enum fz_code code = FZ_OK;
+        /* A start after the address would give a negative offset. */
         if (found[at].name && found[at].start <= list[i].offset)
             code = resolve_names_found(names, found[at].name, found[at].start, list[i].frame, err);
         if (code != FZ_OK)
@@ -83,6 +86,7 @@ ask(struct resolve_names *names, const struct report *report, void *user,
     if (!offsets || !found)
         return fz_arena_fail(names->arena, err);
     for (size_t i = 0; i < n && n_asked < max; i++) {
+        /* Frames of several threads are at the same place, waiting: each offset once. */
         if (n_asked == 0 || offsets[n_asked - 1] != list[i].offset)
             offsets[n_asked++] = list[i].offset;
     }
@@ -105,6 +109,7 @@ resolve_names_learned(struct resolve_names *names, struct report *report, void *
     gather_all(report, list);
     if (n > 1)
         qsort(list, n, sizeof(*list), compare);
+    /* By image: a question is about one image. */
     for (size_t i = 0, end; i < n && room > 0; i = end) {
         for (end = i + 1; end < n && list[end].frame->image == list[i].frame->image;)
             end++;

@@ -56,6 +56,7 @@ set_cpu(struct resolver *r, const char *arch)
 static uint64_t
 adjusted(const struct resolver *r, uint64_t addr, bool is_return)
 {
+    /* Only 32-bit ARM: elsewhere bit 0 is a part of the address. */
     if (r->has_cpu && fz_arch_has_thumb(r->cputype))
         addr &= ~(uint64_t)1; /* bit 0 means Thumb and does not belong to the address */
     return is_return && addr > 0 ? addr - 1 : addr;
@@ -104,6 +105,7 @@ index_of(struct resolver *r, int number, unsigned rank, struct file_index **ret,
     struct report_image *image = &r->report->images[number];
     struct file_index *file = &at->files[rank];
     *ret = NULL;
+    /* Also a file that could not be used is asked for once per report. */
     if (rank < at->n_asked) {
         *ret = file->found.index ? file : NULL;
         return FZ_OK;
@@ -142,6 +144,7 @@ static void
 locate(struct resolver *r, struct report_frame *frame, bool is_return)
 {
     uint64_t lookup = frame->addr;
+    /* A format that names the image of each frame (.ips, MetricKit) is right about it. */
     if (frame->image < 0 || (size_t)frame->image >= r->report->n_images) {
         frame->image = find_image(r, &lookup, is_return);
         frame->has_image_offset = false;
@@ -189,6 +192,7 @@ called_by(struct resolver *r, const struct report_frame *caller, const char **re
         enum fz_code code = index_of(r, caller->image, rank, &file, err);
         if (code != FZ_OK)
             return code;
+        /* The offset comes from the report: the sum may wrap. */
         if (file && caller->image_offset <= UINT64_MAX - file->text_vmaddr)
             *ret =
                 sym_index_call_target(file->found.index, file->text_vmaddr + caller->image_offset);
@@ -202,6 +206,7 @@ choose_called(struct resolver *r, const struct sym_index *index, uint64_t addr,
               struct report_frame *frame, const struct report_frame *caller, struct fz_error *err)
 {
     const char *target;
+    /* Without other names at the address there is nothing to choose. */
     if (frame->n_symbols == 0 || frame->symbols[frame->n_symbols - 1].n_also == 0)
         return FZ_OK;
     enum fz_code code = called_by(r, caller, &target, err);
@@ -216,6 +221,7 @@ name_frame(struct resolver *r, struct report_frame *frame, const struct report_f
            bool is_return, struct fz_error *err)
 {
     struct report_image *image = &r->report->images[frame->image];
+    /* image_offset is what is shown; the call itself is looked up, one byte before. */
     uint64_t offset = adjusted(r, frame->image_offset, is_return);
     frame->lookup_offset = offset;
     bool any = false;
@@ -238,6 +244,7 @@ name_frame(struct resolver *r, struct report_frame *frame, const struct report_f
             code = choose_called(r, index, addr, frame, caller, err);
         if (code != FZ_OK)
             return code;
+        /* The report lists the files that its names came from. */
         file->named = file->named || frame->n_symbols > 0;
     }
     frame->status = any                                   ? REPORT_FRAME_NO_SYMBOL
@@ -273,6 +280,7 @@ resolve_frame(struct resolver *r, struct report_frame *frame, const struct repor
         frame->in_app = resolve_in_app_image(r->report, (size_t)frame->image);
         code = name_frame(r, frame, caller, is_return, err);
     }
+    /* The reporter's own names are the last choice: they lack files and lines. */
     if (code == FZ_OK && frame->n_symbols == 0 && frame->n_client > 0)
         code = resolve_names_client(&r->names, frame, err);
     if (code == FZ_OK && frame->n_symbols > 0)
@@ -341,6 +349,7 @@ list_files(struct resolver *r, struct fz_error *err)
         struct report_symbol_file *files = NULL;
         size_t n = 0;
         for (unsigned rank = 0; rank < r->images[i].n_asked; rank++) {
+            /* A file without a name for any frame does not explain the report. */
             if (!r->images[i].files[rank].named)
                 continue;
             if (!files)
@@ -369,6 +378,7 @@ cpu_of_frames(struct resolver *r, const struct report_frame *frames, size_t n, b
             number = find_image(r, &addr, is_return_address(&frames[i], has_top && i == 0));
         if (number < 0)
             continue;
+        /* Rank 0 alone: all files of an image have its UUID, hence its architecture. */
         enum fz_code code = index_of(r, number, 0, &file, err);
         if (code != FZ_OK)
             return code;
@@ -404,6 +414,7 @@ settle_process(struct report *report, struct fz_arena *arena, struct fz_error *e
 {
     for (size_t i = 0; i < report->n_threads && !report->process.name && !report->app_name; i++) {
         const struct report_thread *thread = &report->threads[i];
+        /* From the oldest frame, where main() is. */
         for (size_t k = thread->n_frames; k-- > 0 && !report->process.name;) {
             const struct report_frame *frame = &thread->frames[k];
             const char *name =
@@ -423,6 +434,7 @@ enum fz_code
 resolve_report(struct report *report, resolve_find_fn find, void *user,
                const struct resolve_options *options, struct fz_arena *arena, struct fz_error *err)
 {
+    /* In the arena: with room for 256 inlined calls it is large for a stack. */
     struct resolver *r = fz_arena_alloc(arena, sizeof(*r));
     if (!r)
         return fz_arena_fail(arena, err);
@@ -434,6 +446,7 @@ resolve_report(struct report *report, resolve_find_fn find, void *user,
     if (code != FZ_OK)
         return code;
     for (size_t i = 0; i < report->n_images; i++)
+        /* Only images of frames are asked for; the others keep this state. */
         report->images[i].state = REPORT_IMAGE_UNUSED;
     resolve_names_init(&r->names, options, arena);
     for (size_t i = 0; code == FZ_OK && i < report->n_threads; i++)

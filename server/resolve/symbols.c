@@ -28,6 +28,8 @@ resolve_names_deinit(struct resolve_names *names)
 static bool
 is_c_identifier(const char *name)
 {
+    /* Linkage names of C++ and Rust: their readable form is shown, and they are listed as they
+     * are. */
     if (!*name || (*name >= '0' && *name <= '9') || fz_text_has_prefix(name, "_Z") ||
         fz_text_has_prefix(name, "_R"))
         return false;
@@ -49,7 +51,7 @@ readable(struct resolve_names *names, const char *name, bool is_macho_symbol, bo
         *ret_demangled = false;
         return fz_arena_text(names->arena, fz_span_make(name, strnlen(name, NAME_BYTES)));
     }
-    /* Linkage names are foreign bytes and the model promises UTF-8. */
+    /* Linkage names are untrusted bytes, and the model promises UTF-8. */
     return fz_text_clean_utf8(names->arena, fz_buffer_span(&names->text));
 }
 
@@ -63,6 +65,7 @@ set_function(struct resolve_names *names, const struct sym_frame *from, struct r
     to->function = readable(names, from->name, is_symbol, &demangled);
     if (!to->function)
         return false;
+    /* The name as the linker has it, for those who search in other tools. */
     if (strcmp(to->function, from->name) != 0)
         to->mangled = fz_text_clean_utf8(names->arena, fz_span_cstr(from->name));
     else if (!from->inlined && !is_symbol && is_c_identifier(from->name))
@@ -83,6 +86,7 @@ set_file(struct resolve_names *names, const struct sym_frame *from, struct repor
     const struct resolve_options *options = names->options;
     for (size_t i = 0; options && i < options->n_cut_prefixes; i++) {
         const char *prefix = options->cut_prefixes[i];
+        /* Not if nothing would be left: a prefix may be the whole path. */
         if (*prefix && fz_text_has_prefix(path, prefix) && path[strlen(prefix)]) {
             shown = path + strlen(prefix);
             break;
@@ -119,6 +123,7 @@ set_also(struct resolve_names *names, const struct sym_index *index, uint64_t ad
 {
     const char *aliases[ALIASES_MAX];
     size_t n = sym_index_aliases(index, addr, aliases, ALIASES_MAX);
+    /* It returns how many there are, not how many fit. */
     if (n > ALIASES_MAX)
         n = ALIASES_MAX;
     if (n == 0)
@@ -128,6 +133,7 @@ set_also(struct resolve_names *names, const struct sym_index *index, uint64_t ad
     if (!to->also)
         return false;
     for (size_t i = 0; i < n; i++) {
+        /* The symbol table lists the name that is shown, too. */
         if (is_same_linkage(aliases[i], from->name))
             continue;
         bool demangled;
@@ -160,6 +166,7 @@ resolve_names_at(struct resolve_names *names, const struct sym_index *index, uin
     }
     const struct sym_frame *outer = &names->frames[n - 1];
     struct report_symbol *last = &symbols[n - 1];
+    /* A cold part of a function may be before its start. */
     if (addr >= outer->function_start) {
         last->has_offset = true;
         last->offset = addr - outer->function_start;
@@ -179,6 +186,7 @@ resolve_names_called(struct resolve_names *names, const struct sym_index *index,
     const char *alias = sym_index_find_alias(index, addr, target);
     if (!alias || last->n_also == 0)
         return FZ_OK;
+    /* Named as the others are: DWARF's spelling with DWARF, the table's with the table. */
     bool is_dwarf = strcmp(last->source, sym_source_name(SYM_SOURCE_DWARF)) == 0;
     const struct sym_frame from = {.name = is_dwarf ? target : alias,
                                    .source = is_dwarf ? SYM_SOURCE_DWARF : SYM_SOURCE_SYMTAB};

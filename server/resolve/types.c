@@ -22,6 +22,7 @@ static const char typeinfo[] = "typeinfo for ";
 static bool
 may_be_cxx_type(const char *name)
 {
+    /* Pointers, references and const, by the Itanium ABI. */
     size_t at = strspn(name, "PRKO");
     if (strpbrk(name, " .:<>()[]"))
         return false;
@@ -46,11 +47,13 @@ read_type(const char *name, struct fz_buffer *out)
     if (is_swift_type(name))
         return sym_demangle(name, false, NULL, out);
     if (fz_text_has_prefix(name, "_ZTS") || fz_text_has_prefix(name, "_ZTI"))
+        /* typeid().name() lacks the prefix, the symbols of type names have it. */
         name += 4;
     else if (!may_be_cxx_type(name))
         return false;
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer symbol = fz_buffer_make(TYPE_BYTES);
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text = fz_buffer_make(TYPE_BYTES);
+    /* The demangler reads symbols, not bare types: the name of the type's own symbol is one. */
     fz_buffer_printf(&symbol, "_ZTI%s", name);
     if (symbol.failed || !sym_demangle(fz_buffer_cstr(&symbol), false, NULL, &text) ||
         text.failed || !fz_text_has_prefix(fz_buffer_cstr(&text), typeinfo))

@@ -44,6 +44,7 @@ upload_advice_of(enum upload_verdict verdict)
 static enum upload_verdict
 find_verdict(const char *code)
 {
+    /* From UPLOAD_OK on: NOT_JUDGED has no code. */
     for (size_t i = UPLOAD_OK; code && i < FZ_ARRAY_LEN(advices); i++) {
         if (strcmp(advices[i].code, code) == 0)
             return (enum upload_verdict)i;
@@ -77,6 +78,7 @@ upload_features_write(struct json_write *w, const char *key, const struct sym_fe
         memcpy(&value, (const char *)f + flags[i].offset, sizeof(value));
         json_write_bool(w, flags[i].name, value);
     }
+    /* Without DWARF both are 0, which is not a version. */
     if (f->dwarf) {
         json_write_u64(w, "dwarf_min", f->dwarf_min);
         json_write_u64(w, "dwarf_max", f->dwarf_max);
@@ -118,6 +120,7 @@ upload_problems_write(struct json_write *w, const char *key, const struct upload
 {
     json_write_open(w, key, '[');
     for (size_t i = 0; i < problems->n; i++) {
+        /* The members of the response in docs/api/symbols-post.md, in its order. */
         json_write_open(w, NULL, '{');
         json_write_text(w, "kind", problems->list[i].kind);
         json_write_text(w, "text", problems->list[i].text);
@@ -143,6 +146,7 @@ write_file(struct json_write *w, const struct upload_file *file)
     json_write_text(w, "status", file->is_new ? "new" : "known");
     upload_features_write(w, "features", &file->features);
     upload_problems_write(w, "problems", &file->problems);
+    /* Results that an older version stored have none, and none is made up for them. */
     if (file->verdict != UPLOAD_NOT_JUDGED) {
         const struct upload_advice *advice = &advices[file->verdict];
         json_write_open(w, "verdict", '{');
@@ -163,6 +167,7 @@ upload_result_write(struct json_write *w, const char *key, const struct upload_r
     for (size_t i = 0; i < result->n_files; i++)
         write_file(w, &result->files[i]);
     json_write_close(w, ']');
+    /* Left out in the usual case, as docs/api shows it. */
     if (result->problems.n)
         upload_problems_write(w, "problems", &result->problems);
     json_write_u64(w, "unblocked_reports", result->n_unblocked);
@@ -205,6 +210,7 @@ read_file(const json_t *object, struct fz_arena *arena, struct upload_file *ret)
     const char *kind = json_string_value(json_object_get(object, "kind"));
     const char *uuid = json_string_value(json_object_get(object, "uuid"));
     const char *status = json_string_value(json_object_get(object, "status"));
+    /* Results outlive versions: what an older one did not write reads as unknown. */
     const json_t *verdict = json_object_get(object, "verdict");
     if (kind)
         fz_ignore(store_symbol_kind_parse(kind, &ret->kind)); /* stays a dSYM */
@@ -229,6 +235,7 @@ upload_result_read(const char *json, struct fz_arena *arena, struct upload_resul
     json_auto_t *root = NULL;
     struct upload_result result = {.n_files = 0};
     enum fz_code code = json_scan_load(fz_span_cstr(json ? json : "{}"), &bounds, NULL, &root, err);
+    /* Passed on: memory may be there the next time, and the stored text is not damaged. */
     if (code == FZ_E_NO_MEMORY)
         return code;
     if (code != FZ_OK)

@@ -37,8 +37,10 @@ job_beat(void *worker, struct fz_error *err)
     if (now - w->beat_ms < JOB_BEAT_MS)
         return FZ_OK;
     w->beat_ms = now;
+    /* From the end, since a lost one is removed. */
     for (size_t i = w->n_held; i-- > 0;) {
         enum fz_code code = store_job_heartbeat(w->store, &w->held[i], JOB_LEASE_MS, err);
+        /* [0] is the job that runs; of the others only the lease is lost. */
         if (code == FZ_E_CONFLICT && i == 0)
             return code;
         if (code == FZ_E_CONFLICT)
@@ -84,6 +86,7 @@ sweep_learned(struct worker *w, int64_t now)
 {
     struct fz_error err;
     uint64_t n = 0;
+    /* 0 means that the last pass stopped at its limit: the next one is due at once. */
     if (w->trimmed_ms != 0 && now - w->trimmed_ms < EVERY_LEARNED_MS)
         return;
     w->trimmed_ms = now;
@@ -106,6 +109,7 @@ sweep_blobs(struct worker *w, int64_t now)
     if (w->collected_ms != 0 && now - w->collected_ms < EVERY_GARBAGE_MS)
         return;
     w->collected_ms = now;
+    /* A few at once: between jobs, and a job waits for it. */
     if (store_blob_sweep(w->store, w->blobs, GARBAGE_AT_ONCE, &n, &more, &err) != FZ_OK)
         job_warn("blobs cannot be deleted", &err);
     else if (n > 0)
@@ -115,6 +119,7 @@ sweep_blobs(struct worker *w, int64_t now)
     if (w->scanned_ms != 0 && now - w->scanned_ms < (int64_t)limits->sweep_s * 1000)
         return;
     w->scanned_ms = now;
+    /* Blobs of a process that was killed between writing the blob and its row. */
     if (store_blob_scan(w->store, w->blobs, (int64_t)limits->orphan_s * 1000, &n_noted, &err) !=
         FZ_OK)
         job_warn("blob folders cannot be read", &err);
@@ -140,6 +145,7 @@ worker_clean_up(struct worker *w)
     struct store_chunk *chunks = NULL;
     struct fz_error err;
     size_t n = 0, i = 0;
+    /* Chunks of uploads that a client began and never completed. */
     enum fz_code code = store_chunk_expire(w->store, AT_ONCE, &arena, &chunks, &n, &err);
     while (code == FZ_OK && i < n)
         code = drop(w, &chunks[i++], &err);

@@ -22,6 +22,7 @@ answer_index(void *user, struct child_process *child, struct fz_error *err)
     struct fz_uuid uuid;
     if (child->inbox.body.len != sizeof(uuid.bytes) + 1)
         return child_process_violation(child, err);
+    /* 16 bytes and the rank; the length was checked above. */
     memcpy(uuid.bytes, child->inbox.body.data, sizeof(uuid.bytes));
     unsigned rank = child->inbox.body.data[sizeof(uuid.bytes)];
     FZ_CLEANUP(fz_arena_deinit) struct fz_arena arena = fz_arena_make(1024 * 1024);
@@ -34,6 +35,7 @@ answer_index(void *user, struct child_process *child, struct fz_error *err)
     /* One that failed counts only where none is ready. */
     uint8_t state = failed && rank == 0 ? PROTO_INDEX_FAILED : PROTO_INDEX_MISSING;
     uint8_t hash[FZ_SHA256_LEN] = {0};
+    /* Whatever was offered before can no longer be fetched. */
     a->index_sha256[0] = '\0';
     if (code == FZ_OK && symbol.index_sha256 && strlen(symbol.index_sha256) == FZ_SHA256_TEXT - 1 &&
         fz_text_unhex(fz_span_cstr(symbol.index_sha256), hash)) {
@@ -55,10 +57,12 @@ static enum fz_code
 answer_index_get(void *user, struct child_process *child, struct fz_error *err)
 {
     struct answers *a = user;
+    /* Only after INDEX: a child that was taken over cannot fetch the indexes of other projects. */
     if (!a->index_sha256[0])
         return child_process_violation(child, err);
     FZ_CLEANUP(fz_closep) int fd = -1;
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer body = fz_buffer_make(0);
+    /* A blob may be deleted between the two questions. */
     enum fz_code code = blob_get_fd(a->worker->blobs, a->index_sha256, &fd, err);
     if (code != FZ_OK && code != FZ_E_NOT_FOUND)
         return code;
@@ -78,6 +82,7 @@ answer_learned(void *user, struct child_process *child, struct fz_error *err)
     size_t n;
     enum fz_code code =
         proto_learned_ask_decode(child->inbox.body, &arena, &uuid, &offsets, &n, err);
+    /* With the feature off, the request says that it must not ask. */
     if (code == FZ_E_MALFORMED || mode == WORKER_LEARNED_OFF)
         return child_process_violation(child, err);
     if (code != FZ_OK)
@@ -85,6 +90,7 @@ answer_learned(void *user, struct child_process *child, struct fz_error *err)
     _Static_assert((int)PROTO_ASK_MAX == (int)STORE_LEARNED_ASK, "one question, one query");
     struct store_learned found[PROTO_ASK_MAX];
     const struct store_learned_question question = {uuid, offsets, n};
+    /* Project 0 has the names that all projects share. */
     const int64_t project_id = mode == WORKER_LEARNED_SHARED ? 0 : a->job->project_id;
     code = store_learned_find(a->worker->store, project_id, &question, &arena, found, err);
     if (code != FZ_OK)
@@ -112,6 +118,7 @@ take_result(struct worker *w, int result_fd, struct fz_arena *arena, struct prot
     const struct limits *limits = w->config->limits;
     struct fz_reader in = fz_reader_make(w->child.inbox.body, "result");
     uint64_t json_len = fz_read_u64(&in), info_len = fz_read_u64(&in);
+    /* Checked before the arena allocates: the child may claim any length. */
     if (in.failed || json_len > limits->report_memory || info_len > limits->report_memory)
         return child_process_violation(&w->child, err);
     struct fz_span info;
@@ -120,6 +127,7 @@ take_result(struct worker *w, int result_fd, struct fz_arena *arena, struct prot
         code = children_file_read(result_fd, json_len, info_len, arena, &info, err);
     if (code == FZ_OK)
         code = proto_info_decode(info, &report_columns, limits->images, arena, ret_info, err);
+    /* Stored and sent to clients as it is, so at least its outer form must hold. */
     if (code == FZ_OK && !is_object(*ret_json))
         code = fz_fail(err, FZ_E_MALFORMED, "the result is not a JSON object");
     if (code == FZ_E_MALFORMED)
@@ -146,6 +154,7 @@ send_report(struct worker *w, const struct store_job *job, int result_fd, struct
     if (code != FZ_OK)
         return code;
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer body = fz_buffer_make(0);
+    /* The order of child_symbolicate() in server/child/report.c. */
     proto_put_text(&body, job->subject, PROTO_TEXT_MAX);
     proto_put_text(&body, project.name, PROTO_TEXT_MAX);
     proto_put_u64(&body, (uint64_t)row.received_ms);
@@ -193,6 +202,7 @@ take_info(const struct worker *w, const struct proto_info *info, struct fz_arena
         if (from->is_waiting)
             waits[done->n_waits++] = (struct store_image_wait){from->uuid, from->name, from->arch};
     }
+    /* In order and each once, which the decoder has checked and storage relies on. */
     for (size_t i = 0; i < info->n_learned; i++)
         learned[i] = (struct store_learned){info->learned[i].uuid, info->learned[i].start,
                                             info->learned[i].reach, info->learned[i].name};
@@ -203,6 +213,7 @@ take_info(const struct worker *w, const struct proto_info *info, struct fz_arena
     done->waits = waits;
     done->images = images;
     done->n_images = info->n_images;
+    /* A child that was taken over may send names that no one asked for. */
     if (w->config->learned != WORKER_LEARNED_OFF) {
         done->learned = learned;
         done->n_learned = info->n_learned;
@@ -234,6 +245,7 @@ run(struct worker *w, const struct store_job *job, struct fz_arena *arena, struc
         code = child_process_ensure(&w->child, &plan, err);
     if (code != FZ_OK)
         return code;
+    /* From here on the time counts, also that of sending the report. */
     child_process_begin(&w->child, w->config->limits->child_wall_s);
     code = send_report(w, job, result_fd, arena, err);
     if (code == FZ_OK)

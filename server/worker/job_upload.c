@@ -33,6 +33,7 @@ tick(void *user, struct fz_error *err)
     uint64_t sum = 0, max = u->worker->config->limits->archive_bytes;
     for (size_t i = 0; i < u->n_files; i++) {
         struct stat st;
+        /* RLIMIT_FSIZE limits each file; nothing but this limits their sum. */
         if (fstat(u->files[i].fd, &st) == 0)
             sum += (uint64_t)st.st_blocks * 512; /* holes cost nothing */
     }
@@ -49,6 +50,7 @@ answer_file(void *user, struct child_process *child, struct fz_error *err)
     struct upload *u = user;
     uint8_t refusal = FZ_OK;
     int fd = -1;
+    /* An answer and not a violation: the archive may have more slices than the limit. */
     if (u->n_files == u->max_files) {
         refusal = FZ_E_LIMIT;
     } else {
@@ -68,6 +70,7 @@ answer_file(void *user, struct child_process *child, struct fz_error *err)
 static bool
 claim_file(struct upload *u, uint32_t number)
 {
+    /* A child that was taken over may name one file twice, as a slice and as an index. */
     if (number >= u->n_files || u->files[number].used)
         return false;
     u->files[number].used = true;
@@ -105,6 +108,7 @@ store_slice(struct upload *u, const struct proto_slice *slice, struct upload_fil
     char sha[2][FZ_SHA256_TEXT] = {"", ""};
     uint64_t index_size = 0;
     struct blob_store *blobs = u->worker->blobs;
+    /* Blobs of gigabytes take time to copy and sync. */
     enum fz_code code = job_beat(u->worker, err);
     if (code == FZ_OK)
         code = worker_upload_file(slice, u->arena, ret_file, err);
@@ -184,9 +188,11 @@ finish(struct upload *u, const struct store_job *job, struct job_result *ret, st
         enum fz_code code = store_slice(u, &u->slices[i], &result.files[n], &symbols[n], err);
         if (code != FZ_OK)
             return code;
+        /* The place is used again for the next slice. */
         if (!is_stored(symbols, n, &symbols[n]))
             n++;
     }
+    /* The rows and the jobs of waiting reports in one transaction: no report can miss them. */
     enum fz_code code = store_job_register_symbols(u->worker->store, job, symbols, n, u->arena,
                                                    &result.n_unblocked, err);
     if (code != FZ_OK)
@@ -220,6 +226,7 @@ send_upload(struct upload *u, const struct store_job *job, struct fz_error *err)
     if (code != FZ_OK)
         return code;
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer body = fz_buffer_make(0);
+    /* Only for messages and the name in lists; an upload by curl has none. */
     proto_put_text(&body, row.name ? row.name : "", PROTO_NAME_MAX);
     const int fds[] = {fd, map_fd};
     return child_process_send(&u->child, PROTO_READ_SYMBOLS, &body, fds, map_fd >= 0 ? 2 : 1, err);
@@ -253,6 +260,7 @@ run(struct upload *u, const struct store_job *job, struct job_result *ret, struc
     if (code == FZ_OK &&
         proto_problems_decode(u->child.inbox.body, u->arena, &u->problems, err) != FZ_OK)
         code = child_process_violation(&u->child, err);
+    /* Before its files are stored: it could still write to them. */
     child_process_stop(&u->child);
     return code == FZ_OK ? finish(u, job, ret, err) : code;
 }

@@ -43,6 +43,7 @@ worker_upload_verdict(const struct proto_slice *slice)
         if (verdict != UPLOAD_OK && worker_upload_has_problem(slice, (enum sym_problem_kind)kind))
             return verdict;
     }
+    /* A binary without DWARF is as expected; a dSYM without it is a mistake of the build. */
     if (!f->dwarf)
         return slice->kind == PROTO_SLICE_DSYM ? UPLOAD_NO_DWARF : UPLOAD_SYMBOLS_ONLY;
     return f->lines ? UPLOAD_OK : UPLOAD_NO_LINES;
@@ -59,6 +60,7 @@ kind_of(enum proto_slice_kind kind)
     case PROTO_SLICE_UUIDMAP:
         return STORE_SYMBOL_UUIDMAP;
     case PROTO_SLICE_BINARY:
+    /* Not a kind; the decoder rejects it. */
     case PROTO_SLICE_KINDS:
         break;
     }

@@ -30,6 +30,7 @@ end_job(struct worker *w, const struct store_job *job, enum fz_code code, bool d
 {
     if (code == FZ_OK)
         return METRICS_JOB_DONE;
+    /* Another worker has the job now: whatever is known of it is stored by that one. */
     if (code == FZ_E_CONFLICT)
         return METRICS_JOB_LOST;
     struct fz_error err;
@@ -42,6 +43,7 @@ end_job(struct worker *w, const struct store_job *job, enum fz_code code, bool d
                fz_log_quote(err.text, quoted, sizeof(quoted)));
         return METRICS_JOB_RETRY;
     }
+    /* As store_job_fail() decides; here only for the log line and the metrics. */
     bool again = died || code == FZ_E_UNAVAILABLE || code == FZ_E_NO_MEMORY;
     return again ? METRICS_JOB_RETRY : METRICS_JOB_FAILED;
 }
@@ -84,6 +86,7 @@ log_job(const struct store_job *job, const struct job_result *made, enum metrics
 static void
 run_first(struct worker *w)
 {
+    /* A copy: the log line needs it after its place in the list is free again. */
     struct store_job job = w->held[0];
     struct fz_error err = {.code = FZ_OK, .offset = -1};
     struct job_result made;
@@ -93,6 +96,7 @@ run_first(struct worker *w)
         job_release_held(w, 1); /* it may take minutes, and other workers may be idle */
     enum fz_code code = job.kind == STORE_JOB_UPLOAD ? job_upload(w, &job, &made, &died, &err)
                                                      : job_report(w, &job, &made, &died, &err);
+    /* For the log line; a function may return a code without filling the struct. */
     err.code = code;
     enum metrics_job_result result = end_job(w, &job, code, died, &err);
     job_drop_held(w, 0);
@@ -107,9 +111,11 @@ static void
 choose_first(struct worker *w)
 {
     for (size_t i = 0; i < w->n_held; i++) {
+        /* An upload has a child of its own. */
         if (w->held[i].kind != STORE_JOB_REPORT || w->held[i].project_id != w->child.project_id)
             continue;
         struct store_job job = w->held[i];
+        /* The others keep their order, which is that of the queue. */
         memmove(&w->held[1], &w->held[0], i * sizeof(w->held[0]));
         w->held[0] = job;
         return;
@@ -137,6 +143,7 @@ static int
 take_slot(int fd)
 {
     for (int slot = 0; fd >= 0 && slot < SLOTS; slot++) {
+        /* Of fcntl(): such locks end with the process, however it ends. */
         struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = slot, .l_len = 1};
         if (fcntl(fd, F_SETLK, &lock) == 0)
             return slot;
@@ -151,6 +158,7 @@ slot_is_reserved(int fd, int slot)
 {
     struct flock others = {
         .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = 1, .l_len = SLOTS - 1};
+    /* Asked each time: workers come and go. */
     return slot == 0 && fcntl(fd, F_GETLK, &others) == 0 && others.l_type != F_UNLCK;
 }
 
@@ -162,6 +170,7 @@ work(struct worker *w, worker_stop_fn stop, void *user, struct fz_error *ret_err
     int slot = take_slot(w->config->group_fd);
     w->checked_ms = fz_time_monotonic_ms(); /* store_open() has just done it */
     while (!stop(user)) {
+        /* Before the claim: a job of a newer schema must not be taken. */
         if (check_schema(w, ret_err) != FZ_OK)
             return FZ_E_CONFLICT;
         worker_clean_up(w);
@@ -186,10 +195,12 @@ work(struct worker *w, worker_stop_fn stop, void *user, struct fz_error *ret_err
         in_trouble = false;
         int64_t claimed_ms = w->beat_ms = fz_time_monotonic_ms();
         if (w->n_held == 0)
+            /* A change of the database ends it; the time is for jobs that become due. */
             store_wait_change(w->store, IDLE_WAIT_MS);
         while (w->n_held > 0 && !stop(user)) {
             choose_first(w);
             run_first(w);
+            /* The lease of the next job ended while the last one ran. */
             if (job_beat(w, NULL) == FZ_E_CONFLICT)
                 job_drop_held(w, 0);
             /* The jobs take longer than expected, and more urgent ones may have come meanwhile. */
@@ -237,6 +248,7 @@ worker_run(const struct worker_config *config, worker_stop_fn stop, void *user,
         code = blob_open(config->blobs_url, &w.blobs, err);
     if (code == FZ_OK)
         store_set_blobs(w.store, w.blobs);
+    /* Before the first claim, which then finds these jobs. */
     if (code == FZ_OK) {
         take_over(&w);
         if (config->ready)

@@ -1,5 +1,5 @@
 /*
- * The worker: claims jobs, has foreign bytes parsed in a child process, stores what comes back.
+ * The worker: claims jobs, has untrusted bytes parsed in a child process, stores what comes back.
  *
  * The worker is the trusted side (database, blobs); the child gets descriptors and bytes and has
  * nothing else. server/protocol has the messages between them.

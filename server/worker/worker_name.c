@@ -45,6 +45,7 @@ read_stat(int64_t pid, char *ret_state, uint64_t *ret_start)
     snprintf(path, sizeof(path), "/proc/%" PRId64 "/stat", pid);
     if (!read_text(path, text, sizeof(text)))
         return false;
+    /* From the last parenthesis: the command between them may hold any byte. */
     const char *at = strrchr(text, ')');
     if (!at || at[1] != ' ')
         return false;
@@ -69,6 +70,7 @@ read_place(struct identity *ret)
     space[n] = '\0';
     const char *digits = strchr(space, '[');
     size_t len = digits ? strspn(digits + 1, "0123456789") : 0;
+    /* The first eight digits are random enough to separate the runs of one machine. */
     snprintf(ret->boot, sizeof(ret->boot), "%.*s", (int)BOOT_DIGITS, boot);
     return len > 0 && strlen(ret->boot) == BOOT_DIGITS &&
            fz_text_u64(fz_span_make(digits + 1, len), &ret->space);
@@ -99,6 +101,7 @@ parse_name(const char *name, struct identity *ret)
     char *parts[3]; /* start, boot, space */
     for (size_t i = FZ_ARRAY_LEN(parts); i-- > 0;) {
         char *dot = strrchr(text, '.');
+        /* The name of an older version, or of another program: its leases run out. */
         if (!dot)
             return false;
         *dot = '\0';
@@ -123,6 +126,7 @@ worker_is_gone(void *user FZ_UNUSED, const char *name)
         theirs.space != here.space)
         return false;
     if (read_stat(theirs.pid, &state, &start))
+        /* A zombie has ended; only its parent has not collected it. */
         return start != theirs.start || state == 'Z' || state == 'X';
     /* /proc may hide other users' processes; kill() does not. */
     return kill((pid_t)theirs.pid, 0) != 0 && errno == ESRCH;

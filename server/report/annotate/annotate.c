@@ -34,6 +34,7 @@ annotate(const struct report *report, struct fz_span raw, enum report_form form,
     /* Lines of other texts may look like frames by chance: there, all must be found. */
     bool is_crash = strcmp(report->format, "crash") == 0;
     bool ok = n > 0 && (n == n_all || strcmp(report->format, "text") != 0);
+    /* A crash text without frames is complete as it is: nothing could be found in it. */
     if (ok || (n_all == 0 && is_crash))
         return true;
     /* The renderer writes to the same buffer next. */
@@ -59,6 +60,7 @@ report_write(const struct report *report, const struct report_envelope *envelope
         }
         kept = annotate(report, raw, form, out);
     }
+    /* The caller then knows whether the text is the client's own. */
     if (ret_kept)
         *ret_kept = kept;
     if (kept)

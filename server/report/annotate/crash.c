@@ -63,6 +63,7 @@ find_frame(struct place *place, uint64_t addr)
 static const struct report_frame *
 find_plain(struct annotate *a, uint64_t addr)
 {
+    /* A copy: only a line that is a frame moves the place. */
     struct place place = a->place;
     for (size_t thread = a->thread;;) {
         const struct report_frame *frame = find_frame(&place, addr);
@@ -70,6 +71,7 @@ find_plain(struct annotate *a, uint64_t addr)
             a->place = place;
             a->thread = thread;
         }
+        /* After the last thread the frames of the exception were tried. */
         if (frame || thread == a->r->n_threads)
             return frame;
         thread++;
@@ -93,6 +95,7 @@ put_lldb_symbol(struct annotate *a, const struct report_frame *frame, size_t k)
     const struct report_symbol *symbol = &frame->symbols[k];
     const char *name = report_apple_function(symbol);
     const char *own = report_apple_function(&frame->symbols[frame->n_symbols - 1]);
+    /* lldb puts the function that has the frame before the inlined one. */
     if (symbol->inlined && own) {
         report_crash_text(a->out, own);
         fz_buffer_text(a->out, " [inlined] ");
@@ -115,6 +118,7 @@ put_between(struct annotate *a, const struct annotate_line *line)
 {
     struct fz_span end = annotate_line_end(line);
     struct fz_span before = fz_span_until(line->all, line->start);
+    /* An array is printed on one line or with a line for each item. */
     bool own_line = !line->is_inner; /* nothing but blanks is before the item's quote mark */
     for (size_t i = 0; line->is_quoted && i + 1 < before.len; i++)
         own_line = own_line && annotate_is_blank(before.data[i]);
@@ -133,6 +137,7 @@ static void
 put_named(struct annotate *a, const struct annotate_line *line, const struct report_frame *frame)
 {
     bool has_tick = line->is_lldb && line->all.data[line->name - 1] == '`';
+    /* What is before the content (quote marks, "> ") comes first and before each added line. */
     put(a, fz_span_until(line->all, line->start));
     for (size_t k = 0; k < frame->n_symbols; k++) {
         put(a, fz_span_between(line->all, line->start, line->name));
@@ -163,10 +168,12 @@ annotate_frame(struct annotate *a, const struct annotate_line *line)
 {
     struct annotate_named named = annotate_read_names(line);
     const struct report_frame *frame = a->group_frame;
+    /* The last line of a group has the address of the inlined calls before it. */
     bool joins = frame && frame->addr == line->addr;
     if (!joins) {
         flush(a);
         frame = a->is_plain ? find_plain(a, line->addr) : find_frame(&a->place, line->addr);
+        /* Counted for the caller, which rejects a text of which only some frames were found. */
         a->n_found += frame != NULL;
         a->group_named = (struct annotate_named){false, false};
     }
@@ -202,6 +209,7 @@ take_thread(struct annotate *a, struct fz_span text)
     struct fz_span rest = fz_span_from(text, end);
     if (!fz_text_u64(fz_span_between(text, 7, end), &number) || !fz_text_contains(rest, ":"))
         return false;
+    /* Until a heading of a stack follows, no line is a frame of the model. */
     a->place = (struct place){NULL, 0, 0};
     /* Lines about a thread that begin no stack: "Thread 0 name:", "Thread 0 crashed with ARM
      * Thread State". */
@@ -209,6 +217,7 @@ take_thread(struct annotate *a, struct fz_span text)
         fz_text_contains(rest, "thread state"))
         return true;
     for (size_t i = 0; i < r->n_threads; i++) {
+        /* A text may contain two reports: each thread of the model takes one heading. */
         if (a->used[i] || r->threads[i].index < 0 || (uint64_t)r->threads[i].index != number)
             continue;
         a->used[i] = true;
@@ -221,6 +230,7 @@ take_thread(struct annotate *a, struct fz_span text)
 static void
 take_heading(struct annotate *a, struct fz_span text)
 {
+    /* macOS has the same stack under another heading as well. */
     bool is_exception = fz_span_begins(text, "Last Exception Backtrace") ||
                         fz_span_begins(text, "Application Specific Backtrace");
     if (take_thread(a, text))
@@ -260,6 +270,7 @@ static void
 put_list_frame(struct annotate *a, const struct report_frame *frame, size_t number,
                struct fz_span end)
 {
+    /* The list has addresses only, so the image is the model's. */
     const struct report_image *image = report_apple_frame_image(a->r, frame);
     const char *name = image && image->name ? image->name : "???";
     size_t n_lines = frame->n_symbols ? frame->n_symbols : 1;
@@ -301,11 +312,13 @@ annotate_list(struct annotate *a, const struct annotate_line *line)
     }
     if (at >= text.len || !is_list(line, at))
         return false;
+    /* Without any name the list stays as it came. */
     for (size_t i = 0; i < n; i++)
         named = named || frames[i].n_symbols;
     struct fz_span end = fz_span_from(line->all, line->end);
     if (!end.len)
         end = a->line_end;
+    /* The heading stays on a line of its own. */
     if (named && at > line->start) {
         size_t head = at;
         while (head > 0 && annotate_is_blank(text.data[head - 1]))
@@ -342,6 +355,7 @@ annotate_crash(const struct report *report, struct fz_span raw, struct fz_buffer
         out->failed = true;
         return 0;
     }
+    /* In plain texts there are no headings, and lines take many forms. */
     a.is_plain = strcmp(report->format, "text") == 0;
     if (a.is_plain && report->n_threads)
         a.place = (struct place){report->threads[0].frames, report->threads[0].n_frames, 0};

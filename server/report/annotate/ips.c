@@ -65,6 +65,7 @@ read_element(struct fz_span all)
     struct json_walk walk = json_walk_start(all);
     struct json_member member;
     while (json_walk_next(&walk, &member)) {
+        /* A file that was cut ends inside an object. */
         e.broken = e.broken || !member.value.len;
         if (fz_span_is(member.key, "imageOffset"))
             e.has_offset = fz_text_u64(member.value, &e.offset);
@@ -93,6 +94,7 @@ put_value(struct fz_buffer *out, const struct report_symbol *symbol, size_t i)
         fz_text_json_append(out, fz_span_cstr(report_apple_function(symbol)));
         return true;
     case 1:
+        /* Apple's tools write 0 for inlined calls. */
         if (!symbol->has_offset && !symbol->inlined)
             return false;
         fz_buffer_printf(out, "%llu",
@@ -132,6 +134,7 @@ put_element(struct writer *w, const struct element *e, const struct report_symbo
         FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer value = fz_buffer_make(0);
         int key = key_number(member.key);
         end = place_of(w, member.value) + member.value.len;
+        /* Members that are not about the name stay, also unknown ones. */
         if (key < 0 || !put_value(&value, symbol, (size_t)key))
             continue;
         written[key] = true;
@@ -177,6 +180,7 @@ put_frame(struct writer *w, const struct element *first, const struct element *l
 {
     size_t start = place_of(w, first->all), space = start;
     copy_until(w, start);
+    /* Added objects get the white space of the first one: a file that was formatted stays so. */
     while (space > 0 && (w->raw.data[space - 1] == ' ' || w->raw.data[space - 1] == '\n' ||
                          w->raw.data[space - 1] == '\r' || w->raw.data[space - 1] == '\t'))
         space--;
@@ -213,6 +217,7 @@ annotate_frames(struct writer *w, struct fz_span list, const struct report_frame
         /* ingest leaves objects without an offset out, so the model has no frame for them. */
         if (!e.has_offset)
             continue;
+        /* A file that was symbolicated before has objects for inlined calls already. */
         bool joins = e.inlined && next.has_offset && next.offset == e.offset &&
                      next.index == e.index && next.has_index == e.has_index;
         if (!open)
@@ -239,6 +244,7 @@ annotate_threads(struct writer *w, struct fz_span list)
     struct json_walk walk = json_walk_items(list);
     struct json_member item, member;
     size_t next = 0;
+    /* Threads of an .ips have no number of their own: they are counted. */
     for (int64_t number = 0; json_walk_next_item(&walk, &item) && next < r->n_threads; number++) {
         /* A limit may have cut threads from the model; those left are in the order of the file. */
         const struct report_thread *thread = &r->threads[next];
@@ -264,6 +270,7 @@ is_body(struct fz_span text, bool *ret_header)
     while (json_walk_next(&walk, &member)) {
         threads = threads || fz_span_is(member.key, "threads");
         images = images || fz_span_is(member.key, "usedImages");
+        /* Some tools send the body alone, others both objects. */
         *ret_header = *ret_header || fz_span_is(member.key, "bug_type") ||
                       fz_span_is(member.key, "incident_id");
     }
@@ -288,6 +295,7 @@ find_body(struct fz_span raw, size_t *ret_start, size_t *ret_body)
             if (is_header)
                 header = at;
         }
+        /* Only at the start of lines, so that a long text before costs one pass. */
         const uint8_t *line = memchr(raw.data + at, '\n', raw.len - at);
         if (at > 3 || !line) /* a byte order mark may be before the first brace */
             at = line ? (size_t)(line - raw.data) : raw.len;

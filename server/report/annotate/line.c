@@ -42,6 +42,7 @@ trim_item(struct annotate_line *line)
     while (end > start + 1 && (text[end - 1] == ',' || text[end - 1] == ']' ||
                                text[end - 1] == ')' || annotate_is_blank(text[end - 1])))
         end--;
+    /* Without a quote mark it is not an item, and brackets are a part of the text. */
     line->is_quoted = true;
     line->start = start + 1;
     line->end = end > start + 1 && text[end - 1] == '"' ? end - 1 : line->end;
@@ -51,6 +52,7 @@ struct annotate_line
 annotate_take_line(struct fz_span rest, bool plain)
 {
     size_t len = 0;
+    /* Carriage returns alone end lines, too: in texts from old Macs. */
     while (len < rest.len && rest.data[len] != '\n' && rest.data[len] != '\r' &&
            !(plain && is_item_end(rest, len)))
         len++;
@@ -62,6 +64,7 @@ annotate_take_line(struct fz_span rest, bool plain)
         len++;
     len += len < rest.len;
     struct annotate_line line = {.all = fz_span_make(rest.data, len), .end = content};
+    /* Blanks at the end are left out of the content, and so stay where they are. */
     while (line.end > 0 &&
            (line.all.data[line.end - 1] == ' ' || line.all.data[line.end - 1] == '\t'))
         line.end--;
@@ -91,6 +94,7 @@ annotate_take_address(struct fz_span text, size_t at, uint64_t *ret)
 {
     if (at + 2 >= text.len || text.data[at] != '0' || (text.data[at + 1] | 0x20) != 'x')
         return 0;
+    /* Any number of digits: some reporters pad to 16, others do not. */
     size_t end = annotate_skip_digits(text, at + 2, true);
     if (end == at + 2 || !fz_text_u64(fz_span_between(text, at, end), ret))
         return 0;
@@ -104,6 +108,7 @@ read_lldb_frame(struct annotate_line *line)
     static const char key[] = "frame #";
     struct fz_span text = fz_span_until(line->all, line->end);
     size_t at = line->start;
+    /* lldb marks the selected frame with an asterisk. */
     while (at < text.len && (text.data[at] == '*' || annotate_is_blank(text.data[at])))
         at++;
     if (!fz_span_begins(fz_span_from(text, at), key))
@@ -130,10 +135,13 @@ annotate_read_frame(struct annotate_line *line, bool plain)
     size_t at = annotate_skip_digits(text, line->start, false);
     bool has_number = at > line->start && at < text.len && annotate_is_blank(text.data[at]);
     uint64_t first;
+    /* A number and then addresses alone: a list of addresses, not a frame. */
     bool is_list =
         at < text.len && annotate_take_address(text, at + (text.data[at] == '('), &first);
+    /* In a report every frame has a number; without one it is another line with an address. */
     if (!has_number && (!plain || is_list))
         return false;
+    /* The image's name may have blanks in it, so the address is searched for. */
     for (; at + 2 < text.len; at++) {
         if (!annotate_is_blank(text.data[at]))
             continue;
@@ -153,6 +161,7 @@ read_lldb_names(const struct annotate_line *line)
     struct fz_span text = fz_span_between(line->all, line->name, line->end);
     struct annotate_named named = {.has_name =
                                        text.len && !fz_span_begins(text, "___lldb_unnamed_symbol")};
+    /* From the end: a function's name may hold " at ", too. */
     for (size_t i = text.len; i > 4 && !named.has_place; i--) {
         if (memcmp(text.data + i - 4, " at ", 4) == 0)
             named.has_place = fz_text_contains(fz_span_from(text, i), ":");
@@ -193,12 +202,14 @@ annotate_read_names(const struct annotate_line *line)
     if (!text.len || is_image)
         named.has_name = false;
     size_t end = text.len;
+    /* The place is before this mark. */
     if (end > 10 && fz_text_contains(fz_span_between(text, end - 10, end), "[inlined]"))
         end -= 10;
     if (end && text.data[end - 1] == ')') {
         size_t digits = end - 1;
         while (digits > 0 && text.data[digits - 1] >= '0' && text.data[digits - 1] <= '9')
             digits--;
+        /* "(work.c:5)": digits between a colon and the parenthesis. */
         named.has_place = digits < end - 1 && digits > 0 && text.data[digits - 1] == ':';
     }
     return named;

@@ -36,6 +36,7 @@ has_mac_layout(const struct report *r, const json_t *extra)
     const json_t *platform = report_extra_get(extra, "header.platform");
     if (!r->os_name || strcmp(r->os_name, "macOS") != 0)
         return false;
+    /* Reports of other formats do not name their platform. */
     bool any = !json_is_integer(platform) || is_mac26(r);
     for (size_t i = 0; i < FZ_ARRAY_LEN(platforms); i++)
         any = any || json_integer_value(platform) == platforms[i];
@@ -65,6 +66,7 @@ report_render_crash(const struct report *report, const struct report_envelope *e
                     struct fz_buffer *out, struct fz_error *err)
 {
     json_auto_t *extra = report_extra_load(report);
+    /* Decided once: each part of the text depends on several of these. */
     struct report_crash_out c = {
         .out = out,
         .r = report,

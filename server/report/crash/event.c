@@ -10,6 +10,7 @@ put_line(struct report_crash_out *c, const char *key, const char *gap, const cha
     if (!value || !*value)
         return;
     bool is_exception = strncmp(key, "Exception", 9) == 0;
+    /* Only the columns differ between these layouts, but readers compare texts. */
     if (c->is_mac && !(c->is_mac26 && is_exception)) {
         report_crash_field(c, key, value);
         return;
@@ -30,6 +31,7 @@ put_type(struct report_crash_out *c)
     const struct report_crash *crash = &c->r->crash;
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer said = fz_buffer_make(0);
     char text[256] = "";
+    /* A KSCrash user report, a Sentry message: Apple's text has no heading for them. */
     if (!c->is_crash && !c->is_ips)
         put_line(c, "Event", "           ", c->r->kind);
     if (report_crash_take(c, NULL, "Exception Type", &said))
@@ -60,6 +62,7 @@ put_note(struct report_crash_out *c)
         if (!flag || json_is_false(flag))
             continue;
         put_line(c, "Exception Note", "  ", notes[i].note);
+        /* A simulated crash has no other note in Apple's texts. */
         if (i == 0)
             return;
     }
@@ -77,6 +80,7 @@ put_exception(struct report_crash_out *c)
     /* macOS before 26 has no subtype line, and PLCrashReporter writes "Exception Codes:
      * SEGV_MAPERR at 0x10". */
     bool only_codes = (c->is_mac && !c->is_mac26) || (codes.len == 0 && !c->r->crash.mach);
+    /* The subtype says where the access failed; it is the line that people look for. */
     put_line(c, only_codes ? "Exception Codes" : "Exception Subtype", " ", subtype);
     if (report_crash_take(c, "exception.message", "Exception Message", &text))
         put_line(c, "Exception Message", " ", fz_buffer_cstr(&text));
@@ -138,6 +142,7 @@ put_end(struct report_crash_out *c)
         put_line(c, "Termination Reason", " ", c->r->crash.termination);
     fz_buffer_clear(&text);
     if (report_crash_take(c, "termination.byPid", NULL, &by)) {
+        /* A process that had ended before the report was written has a number only. */
         if (!report_crash_take(c, "termination.byProc", NULL, &text))
             fz_buffer_text(&text, "<unknown>");
         fz_buffer_printf(&text, " [%s]", fz_buffer_cstr(&by));
@@ -145,6 +150,7 @@ put_end(struct report_crash_out *c)
     } else if (report_crash_take(c, "termination.byProc", "Terminating Process", &text)) {
         put_line(c, "Terminating Process", " ", fz_buffer_cstr(&text));
     }
+    /* An empty line ends the part, unless the part is empty. */
     if (c->out->len > before)
         fz_buffer_char(c->out, '\n');
 }
@@ -180,6 +186,7 @@ put_said(struct report_crash_out *c)
         fz_buffer_text(c->out, "\n\n");
         return;
     }
+    /* Other formats have the exception and its reason apart; Apple's text has one sentence. */
     report_apple_thrown(crash, &text);
     if (text.len == 0 && crash->n_messages == 0)
         return;
@@ -201,6 +208,7 @@ static const char *
 after_address(const char *text, const struct report_frame *frame)
 {
     char address[24];
+    /* As macOS prints it: 16 digits after a blank. */
     snprintf(address, sizeof(address), " 0x%016llx", (unsigned long long)frame->addr);
     const char *at = text ? strstr(text, address) : NULL;
     return at ? at + strlen(address) : NULL;

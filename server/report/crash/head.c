@@ -116,6 +116,7 @@ static void
 put_app(struct report_crash_out *c)
 {
     const struct report *r = c->r;
+    /* Formats without a process have the app's own image in its place. */
     const struct report_image *app = report_apple_main_image(r);
     const struct report_process *process = &r->process;
     put_process(c, "Process",
@@ -173,6 +174,7 @@ put_ios(struct report_crash_out *c)
     report_crash_extra(c, "Release Type", "osVersion.releaseType");
     report_crash_extra(c, "Baseband Version", "basebandVersion");
     report_crash_extra(c, "UDID", "systemID");
+    /* The text is of this layout, whatever version it had when it came. */
     json_object_del(c->extra, "Report Version");
     report_crash_field(c, "Report Version", "104");
     fz_buffer_char(c->out, '\n');
@@ -292,6 +294,7 @@ static void
 put_mac(struct report_crash_out *c)
 {
     const struct report *r = c->r;
+    /* A text that came without an id must not get one that only the server knows. */
     bool is_text = r->format && strcmp(r->format, "crash") == 0;
     if (!c->is_ips && (!is_text || r->id))
         put_id(c);

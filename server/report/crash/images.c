@@ -13,6 +13,7 @@ static int
 compare_images(const void *a, const void *b)
 {
     const struct report_image *const *x = a, *const *y = b;
+    /* By address, as Apple's tools list them. */
     if ((*x)->addr != (*y)->addr)
         return (*x)->addr < (*y)->addr ? -1 : 1;
     /* qsort() is not stable, and the output must be the same each time. */
@@ -61,6 +62,7 @@ put_image(struct report_crash_out *c, const struct report_image *image)
         put_version(out, image->version);
         fz_buffer_printf(out, " <%s>", uuid);
     } else {
+        /* iOS: lower case without dashes. */
         fz_uuid_format(&image->uuid, uuid);
         report_crash_text(out, image->name ? image->name : "???");
         fz_buffer_char(out, ' ');
@@ -95,6 +97,7 @@ report_crash_images(struct report_crash_out *c, struct fz_error *err)
 {
     const struct report *r = c->r;
     fz_buffer_text(c->out, "\nBinary Images:\n");
+    /* Pointers: the order of the report's own list is what frames refer to. */
     const struct report_image **sorted = calloc(r->n_images ? r->n_images : 1, sizeof(*sorted));
     if (!sorted)
         return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");

@@ -27,6 +27,7 @@ put_bytes(struct fz_buffer *out, const json_t *object, bool pointed)
             row[3 * i + 2] = digits[byte >> 4];
             row[3 * i + 3] = digits[byte & 15];
             row[TEXT_AT + i] = (char)(byte >= 0x20 && byte < 0x7f ? byte : '.');
+            /* Apple's text has a hyphen between both halves of a row. */
             if (i == PER_ROW / 2 + 1)
                 row[3 * (PER_ROW / 2) + 1] = '-';
             if ((json_int_t)(start + i) == offset) {

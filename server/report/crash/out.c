@@ -10,6 +10,7 @@
 static bool
 is_unsafe(const uint8_t *c, size_t len)
 {
+    /* Length 0: a byte that is not UTF-8. */
     if (len <= 1)
         return len == 0 || c[0] < 0x20 || c[0] == 0x7f;
     if (len == 2)
@@ -78,6 +79,7 @@ report_crash_block(struct fz_buffer *out, struct fz_span text, bool frames)
         const uint8_t *end = memchr(text.data + at, '\n', text.len - at);
         size_t next = end ? (size_t)(end - text.data) : text.len;
         struct fz_span line = fz_span_make(text.data + at, next - at);
+        /* Messages of an app may have Windows' line ends. */
         if (line.len && line.data[line.len - 1] == '\r')
             line.len--;
         /* Indented, so that a message with "Thread 9 Crashed:" in it is not read as a thread. */
@@ -123,6 +125,7 @@ report_crash_field(struct report_crash_out *c, const char *key, const char *valu
         return;
     char label[32];
     snprintf(label, sizeof(label), "%s:", key);
+    /* The columns of values in Apple's texts: 23 on macOS before 26, else 21. */
     int columns = c->is_mac && !c->is_mac26 ? 23 : 21;
     fz_buffer_printf(c->out, "%-*s", columns, label);
     if (strlen(label) >= (size_t)columns)

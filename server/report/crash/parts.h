@@ -20,7 +20,7 @@ struct report_crash_out {
     bool is_crash;   /* not a hang, a handled error, or another event of a process that lived on */
 };
 
-/* out.c: a foreign text on one line: what could forge a line or steer a terminal becomes
+/* out.c: a text from outside on one line: what could forge a line or steer a terminal becomes
  * '?'. */
 void report_crash_span(struct fz_buffer *out, struct fz_span text);
 void report_crash_text(struct fz_buffer *out, const char *text);

@@ -133,6 +133,7 @@ static void
 put_register(struct fz_buffer *out, const struct report_register *reg, const char *name,
              const struct table *table, size_t column)
 {
+    /* The names are right-aligned, in columns that differ by architecture. */
     int width = table->layout->columns[column % PER_LINE];
     int digits = (int)fz_arch_pointer_bits(table->cpu) / 4;
     size_t len = strlen(name);
@@ -158,6 +159,7 @@ put_meaning(struct report_crash_out *c, const struct report_thread *thread,
     }
     if (!report_crash_take(c, NULL, "Thread State", &text))
         return;
+    /* A crash text keeps the line of the thread state as it came. */
     const char *line = strstr(fz_buffer_cstr(&text), "esr: 0x");
     const char *meaning = line ? strchr(line + 5, ' ') : NULL;
     if (meaning)
@@ -196,6 +198,7 @@ put_others(struct report_crash_out *c, const struct report_thread *thread,
     size_t n_in_line = 0;
     for (size_t i = 0; i < thread->n_registers; i++) {
         const struct report_register *reg = &thread->registers[i];
+        /* Written above already, in Apple's order. */
         if (has_place(table->layout, fz_arch_register_number(table->cpu, reg->name)) ||
             is_of_trap(table->cpu, reg))
             continue;
@@ -218,6 +221,7 @@ put_trap(struct report_crash_out *c, const struct report_thread *thread)
     const struct report_register *tmp[3] = {find_name(thread, "rosetta.tmp0"),
                                             find_name(thread, "rosetta.tmp1"),
                                             find_name(thread, "rosetta.tmp2")};
+    /* A translated process has no trap of the x86 processor. */
     if (tmp[0] && tmp[1] && tmp[2]) {
         for (size_t i = 0; i < 3; i++)
             fz_buffer_printf(c->out, " tmp%zu: 0x%016llx", i, (unsigned long long)tmp[i]->value);
@@ -255,6 +259,7 @@ report_crash_registers(struct report_crash_out *c)
         fz_buffer_text(c->out, "\nNo thread state (register information) available\n");
     if (!thread || thread->n_registers == 0)
         return;
+    /* Registers of the thread that crashed only, as in Apple's text. */
     struct table table = table_of(thread, cpu);
     long long index = (long long)report_apple_index(c->r, thread);
     if (c->is_crash)

@@ -25,6 +25,7 @@ put_image_name(struct fz_buffer *out, const struct report_image *image, bool is_
         return;
     }
     if (!is_mac) {
+        /* The end of a long name says more than its start. */
         size_t at = name.len - CUT_COLUMNS;
         while (at < name.len && (name.data[at] & 0xc0) == 0x80) /* inside a character */
             at++;
@@ -78,6 +79,7 @@ put_frames(struct report_crash_out *c, const struct report_frame *frames, size_t
     for (size_t i = 0; i < n; i++) {
         const struct report_frame *frame = &frames[i];
         const struct report_image *image = report_apple_frame_image(c->r, frame);
+        /* Inlined calls have lines and numbers of their own, as in Xcode. */
         for (size_t k = 0; k < frame->n_symbols; k++) {
             put_frame_head(c->out, number++, image, is_mac, frame->addr);
             report_crash_symbol(c->out, &frame->symbols[k]);
@@ -87,6 +89,7 @@ put_frames(struct report_crash_out *c, const struct report_frame *frames, size_t
         if (frame->n_symbols)
             continue;
         put_frame_head(c->out, number++, image, is_mac, frame->addr);
+        /* Apple's form for a frame without a name; tools symbolicate from it. */
         if (image && image->addr)
             fz_buffer_printf(c->out, "0x%llx + %llu", (unsigned long long)image->addr,
                              (unsigned long long)report_apple_frame_offset(image, frame));

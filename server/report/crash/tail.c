@@ -12,6 +12,7 @@ put_modifications(struct report_crash_out *c)
                   {"system", "Calls made by all processes on this machine"}};
     static const char *const calls[] = {"task_for_pid", "thread_create", "thread_set_state"};
     const json_t *all = c->is_ips ? json_object_get(c->extra, "extMods") : NULL;
+    /* A text has the whole part under its heading. */
     if (!json_is_object(all)) {
         report_crash_section(c, "External Modification Summary", NULL);
         return;
@@ -42,6 +43,7 @@ put_remaining(struct report_crash_out *c)
         const char *text = json_string_value(value);
         if (!text || !*text || (c->is_ips && (*key < 'A' || *key > 'Z')))
             continue;
+        /* So a parser reads it again as the same heading. */
         bool is_long = strchr(text, '\n') != NULL;
         report_crash_text(c->out, key);
         fz_buffer_text(c->out, is_long ? ":\n" : ": ");

@@ -60,6 +60,7 @@ write_termination(struct report_ips *ips)
 {
     struct json_write *w = &ips->w;
     const json_t *whole = json_object_get(ips->extra, "termination");
+    /* From an .ips: with members that a text cannot carry. */
     if (json_is_object(whole)) {
         json_write_open(w, "termination", '{');
         report_extra_write(w, whole, NULL);
@@ -92,6 +93,7 @@ write_exception(struct report_ips *ips)
     if (crash->n_mach_codes) {
         json_write_open(w, "rawCodes", '[');
         for (size_t i = 0; i < crash->n_mach_codes; i++)
+            /* Decimal here; the text of `codes` has them in hexadecimal, as Apple does. */
             json_write_u64(w, NULL, crash->mach_codes[i]);
         json_write_close(w, ']');
     }

@@ -29,6 +29,7 @@ report_ips_place_images(struct report_ips *ips, struct fz_error *err)
     if (!ips->places)
         return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
     ips->nowhere = SIZE_MAX;
+    /* Images go to the places that no placeholder takes. */
     for (size_t i = 0; i < n || place < n + n_rest; place++) {
         if (!is_placeholder(ips, place)) {
             if (i == n)
@@ -60,6 +61,7 @@ write_version(struct json_write *w, const char *version)
     char first[128], build[128];
     const char *open = version ? strstr(version, " (") : NULL;
     size_t len = version ? strlen(version) : 0;
+    /* Not of the form "4.2 (4201)": all of it is the version. */
     if (!open || version[len - 1] != ')' || (size_t)(open - version) >= sizeof(first)) {
         json_write_text(w, "CFBundleShortVersionString", version);
         return;
@@ -74,6 +76,7 @@ static void
 write_image(struct json_write *w, const struct report_image *image, const json_t *rest)
 {
     json_write_open(w, NULL, '{');
+    /* "P": an image of the process. */
     if (!json_object_get(rest, "source"))
         json_write_text(w, "source", "P");
     json_write_text(w, "arch", image->arch);

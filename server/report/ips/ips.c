@@ -46,6 +46,7 @@ app_name(const struct report *r)
 static const char *
 bug_type(const struct report *r)
 {
+    /* 298 is a jetsam event, which lists processes and has no threads. */
     bool is_memory = r->kind && strcmp(r->kind, "memory") == 0;
     return is_memory && r->n_threads == 0 ? "298" : "309";
 }
@@ -76,6 +77,7 @@ write_header(struct report_ips *ips, const char *id)
     struct json_write *w = &ips->w;
     const struct report *r = ips->r;
     const struct report_image *app = report_apple_main_image(r);
+    /* Only an .ips has one; other formats' extras may have a member of that name. */
     const json_t *header = report_apple_is_ips(r) ? json_object_get(ips->extra, "header") : NULL;
     char text[160];
     json_write_open(w, NULL, '{');
@@ -102,6 +104,7 @@ write_header(struct report_ips *ips, const char *id)
     json_write_text(w, "incident_id", *id ? id : NULL);
     report_extra_write(w, header, written);
     json_write_close(w, '}');
+    /* The body is a second JSON value after a line break, not a further member. */
     w->comma = false;
 }
 
@@ -199,6 +202,7 @@ write_headings(struct report_ips *ips)
                  {"Filtered syslog", "filteredLog"}};
     for (size_t i = 0; i < FZ_ARRAY_LEN(names); i++) {
         FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text = fz_buffer_make(0);
+        /* An .ips may carry both: its own key counts. */
         if (json_object_get(ips->extra, names[i].key) == NULL &&
             report_extra_text(ips->extra, names[i].heading, &text))
             json_write_text(&ips->w, names[i].key, fz_buffer_cstr(&text));

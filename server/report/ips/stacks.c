@@ -48,6 +48,7 @@ write_registers(struct json_write *w, const struct report_thread *thread, enum f
 {
     if (thread->n_registers == 0)
         return;
+    /* Other architectures have no array of registers in Apple's state. */
     bool is_arm64 = cpu == FZ_CPU_ARM64;
     size_t n_x = is_arm64 ? leading_x(thread) : 0;
     uint64_t x[29] = {0};
@@ -91,6 +92,7 @@ write_frame(struct report_ips *ips, const struct report_frame *frame,
 {
     struct json_write *w = &ips->w;
     const struct report_image *image = image_of(ips->r, frame);
+    /* usedImages, which follows, then needs a placeholder. */
     ips->outside = ips->outside || !image;
     json_write_open(w, NULL, '{');
     json_write_u64(w, "imageOffset", image ? report_apple_frame_offset(image, frame) : frame->addr);
@@ -100,6 +102,7 @@ write_frame(struct report_ips *ips, const struct report_frame *frame,
         if (symbol->has_offset || symbol->inlined)
             json_write_u64(w, "symbolLocation", symbol->has_offset ? symbol->offset : 0);
         json_write_text(w, "sourceFile", symbol->file ? fz_text_base_name(symbol->file) : NULL);
+        /* 0 means unknown, and Apple leaves the member out. */
         if (symbol->line)
             json_write_u64(w, "sourceLine", symbol->line);
         if (symbol->inlined)
