@@ -25,7 +25,7 @@ is_inside(struct fz_span bytes, struct fz_span body)
 
 /* A text is sent as it is: only what is in the item's own body has an offset. */
 static enum fz_code
-take_piece(const struct answer *a, const struct proto_item *item, struct fz_span item_body,
+copy_piece(const struct answer *a, const struct proto_item *item, struct fz_span item_body,
            struct fz_span bytes, struct proto_piece *ret, struct fz_error *err)
 {
     if (bytes.len && is_inside(bytes, item_body)) {
@@ -39,7 +39,7 @@ take_piece(const struct answer *a, const struct proto_item *item, struct fz_span
 }
 
 static enum fz_code
-take_identity(const struct answer *a, const struct ingest_item *from, struct proto_item *to,
+copy_identity(const struct answer *a, const struct ingest_item *from, struct proto_item *to,
               struct fz_error *err)
 {
     struct fz_span *found = NULL;
@@ -50,13 +50,13 @@ take_identity(const struct answer *a, const struct ingest_item *from, struct pro
     if (!pieces)
         return fz_arena_fail(a->arena, err);
     for (size_t i = 0; code == FZ_OK && i < to->n_pieces; i++)
-        code = take_piece(a, to, from->body, found[i], &pieces[i], err);
+        code = copy_piece(a, to, from->body, found[i], &pieces[i], err);
     to->pieces = pieces;
     return code;
 }
 
 static enum fz_code
-take_item(struct answer *a, const struct ingest_item *from, struct proto_item *to,
+copy_item(struct answer *a, const struct ingest_item *from, struct proto_item *to,
           struct fz_error *err)
 {
     *to = (struct proto_item){.code = from->code, .len = from->body.len};
@@ -75,11 +75,11 @@ take_item(struct answer *a, const struct ingest_item *from, struct proto_item *t
     to->format = from->format;
     to->reader = from->reader;
     memcpy(to->id, from->id, sizeof(to->id));
-    return take_identity(a, from, to, err);
+    return copy_identity(a, from, to, err);
 }
 
 static enum fz_code
-take_envelope(const struct ingest_envelope *from, struct fz_arena *arena, struct proto_intake *to,
+copy_envelope(const struct ingest_envelope *from, struct fz_arena *arena, struct proto_intake *to,
               struct fz_error *err)
 {
     struct proto_session *sessions = fz_arena_array(arena, from->n_sessions, sizeof(*sessions));
@@ -148,11 +148,11 @@ answer(struct answer *a, const struct ingest_intake *found, struct fz_error *err
     struct proto_item *items = fz_arena_array(a->arena, found->n, sizeof(*items));
     enum fz_code code = items ? FZ_OK : fz_arena_fail(a->arena, err);
     for (size_t i = 0; code == FZ_OK && i < found->n; i++)
-        code = take_item(a, &found->items[i], &items[i], err);
+        code = copy_item(a, &found->items[i], &items[i], err);
     intake.items = items;
     /* Only Sentry's envelopes carry counts and sessions beside reports. */
     if (code == FZ_OK && found->envelope)
-        code = take_envelope(found->envelope, a->arena, &intake, err);
+        code = copy_envelope(found->envelope, a->arena, &intake, err);
     return code != FZ_OK ? code : send_answer(a, &intake, err);
 }
 

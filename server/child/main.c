@@ -10,7 +10,7 @@
 
 /* FZ_OK once the worker has said what this child is for. */
 static enum fz_code
-take_start(struct child *child, struct fz_error *err)
+read_start(struct child *child, struct fz_error *err)
 {
     enum fz_code code = proto_receive(PROTO_FD, -1, true, &child->inbox, err);
     if (code != FZ_OK)
@@ -92,7 +92,7 @@ main(void)
         setlocale(LC_CTYPE, "C");
     enum fz_code code = proto_inbox_init(&child.inbox, &err);
     if (code == FZ_OK)
-        code = take_start(&child, &err);
+        code = read_start(&child, &err);
     if (code == FZ_OK)
         code = child_sandbox_enter(child.role, &child.limits, &err);
     if (code == FZ_OK)

@@ -133,7 +133,7 @@ finish_slice(struct reading *r, const struct sym_macho *macho, struct proto_slic
 /* A symbol map, or the property list that names one, is kept for files that are stored already or
  * come later. Its bytes are those of the current member, or of the upload. */
 static enum fz_code
-take_names(struct reading *r, struct fz_span bytes, bool is_whole_member, struct fz_error *err)
+store_map(struct reading *r, struct fz_span bytes, bool is_whole_member, struct fz_error *err)
 {
     struct sym_map_file map;
     /* Most members of an archive are neither; that is not a problem of the upload. */
@@ -292,7 +292,7 @@ end_member(void *user, bool is_whole, struct fz_error *err)
     if (sym_macho_has_magic(map.bytes))
         code = read_macho(r, map.bytes, err);
     else
-        code = take_names(r, map.bytes, true, err);
+        code = store_map(r, map.bytes, true, err);
     fz_map_close(&map);
     return code;
 }
@@ -338,7 +338,7 @@ read_upload(struct reading *r, struct fz_span upload, struct fz_error *err)
     if (sym_macho_has_magic(upload)) {
         code = read_macho(r, upload, err);
     } else if (sym_maps_wants(r->name, upload)) {
-        code = take_names(r, upload, false, err);
+        code = store_map(r, upload, false, err);
     } else if (sym_archive_kind(upload) == SYM_ARCHIVE_BZIP2) {
         code = FZ_OK; /* not accepted from the network; nothing_usable() names it */
     } else {
@@ -364,7 +364,7 @@ read_upload(struct reading *r, struct fz_span upload, struct fz_error *err)
 /* The symbol map that the worker sends with a file which it stored earlier. A broken one is
  * reported as a problem, and the file is read without it. */
 static enum fz_code
-take_map(struct reading *r, int fd, struct fz_error *err)
+read_map(struct reading *r, int fd, struct fz_error *err)
 {
     struct fz_map file;
     struct fz_error why;
@@ -397,7 +397,7 @@ child_read_symbols(struct child *child, struct fz_error *err)
     struct fz_map upload = {.bytes = {NULL, 0}};
     code = fz_read_done(&in, err);
     if (code == FZ_OK && map_fd >= 0)
-        code = take_map(&r, map_fd, err);
+        code = read_map(&r, map_fd, err);
     if (code == FZ_OK)
         code = fz_map_open_fd(upload_fd, &upload, err);
     if (code == FZ_OK)

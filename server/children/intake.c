@@ -82,7 +82,7 @@ is_better(const struct intake_child *a, const struct intake_child *b, int64_t pr
 }
 
 static struct intake_child *
-take_child(struct children_intake *pool, int64_t project_id)
+claim_child(struct children_intake *pool, int64_t project_id)
 {
     struct intake_child *best = NULL;
     pthread_mutex_lock(&pool->lock);
@@ -143,7 +143,7 @@ send_file(void *user, struct child_process *process, struct fz_error *err)
 }
 
 static enum fz_code
-take_answer(const struct children_intake *pool, struct child_process *process, int file_fd,
+read_answer(const struct children_intake *pool, struct child_process *process, int file_fd,
             uint64_t body_len, struct fz_arena *arena, struct children_result *ret,
             struct fz_error *err)
 {
@@ -187,7 +187,7 @@ ask(const struct children_intake *pool, struct child_process *process,
         child_process_stop(process); /* it may have got a part of the request */
     else
         code = child_process_converse(process, answers, &file_fd, err);
-    return code == FZ_OK ? take_answer(pool, process, file_fd, body.len, arena, ret, err) : code;
+    return code == FZ_OK ? read_answer(pool, process, file_fd, body.len, arena, ret, err) : code;
 }
 
 static void
@@ -209,7 +209,7 @@ children_intake_read(struct children_intake *pool, int64_t project_id,
                      const struct proto_intake_request *request, struct fz_span body,
                      struct fz_arena *arena, struct children_result *ret, struct fz_error *err)
 {
-    struct intake_child *child = take_child(pool, project_id);
+    struct intake_child *child = claim_child(pool, project_id);
     const struct child_process_plan plan = {.role = PROTO_ROLE_INTAKE,
                                             .project_id = project_id,
                                             .requests_max = CHILD_REQUESTS,

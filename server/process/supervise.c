@@ -215,8 +215,8 @@ ended(struct supervise *s, struct process *process, int status)
     process->ready_fd = -1;
     process->pid = 0;
     atomic_fetch_sub(&s->n_running, 1);
-    bool was_told = WIFSIGNALED(status) && WTERMSIG(status) == s->stop_signal;
-    if (s->is_stopping && !s->has_ended && status != 0 && !was_told) {
+    bool was_signalled = WIFSIGNALED(status) && WTERMSIG(status) == s->stop_signal;
+    if (s->is_stopping && !s->has_ended && status != 0 && !was_signalled) {
         s->exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 1;
         char how[32];
         describe(status, how, sizeof(how));

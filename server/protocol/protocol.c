@@ -87,7 +87,7 @@ proto_send(int sock, enum proto_kind kind, struct fz_span body, const int *fds, 
 
 /* Take the descriptors over before anything else is judged, so that none leaks. */
 static void
-keep_fds(struct msghdr *message, struct proto_inbox *inbox)
+collect_fds(struct msghdr *message, struct proto_inbox *inbox)
 {
     for (struct cmsghdr *h = CMSG_FIRSTHDR(message); h; h = CMSG_NXTHDR(message, h)) {
         /* Credentials would come the same way. */
@@ -149,7 +149,7 @@ proto_receive(int sock, int64_t timeout_ms, bool takes_fds, struct proto_inbox *
     if (got < 0)
         return fz_fail_errno(err, "cannot receive a message");
     if (takes_fds)
-        keep_fds(&message, inbox);
+        collect_fds(&message, inbox);
     /* The kernel drops the rest of a packet that is longer than the room for it. */
     if (message.msg_flags & MSG_TRUNC)
         return fz_fail(err, FZ_E_MALFORMED, "a message is longer than %d bytes", PROTO_PACKET_MAX);

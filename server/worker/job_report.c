@@ -112,7 +112,7 @@ is_object(struct fz_span json)
 }
 
 static enum fz_code
-take_result(struct worker *w, int result_fd, struct fz_arena *arena, struct proto_info *ret_info,
+read_result(struct worker *w, int result_fd, struct fz_arena *arena, struct proto_info *ret_info,
             struct fz_span *ret_json, struct fz_error *err)
 {
     const struct limits *limits = w->config->limits;
@@ -184,7 +184,7 @@ count(struct worker *w, const struct proto_info *info)
 /* The child's info in storage's types. Both sides have their own, so that neither can change the
  * other's by accident. */
 static enum fz_code
-take_info(const struct worker *w, const struct proto_info *info, struct fz_arena *arena,
+copy_info(const struct worker *w, const struct proto_info *info, struct fz_arena *arena,
           struct store_report_done *done, struct fz_error *err)
 {
     static const enum store_report_status statuses[PROTO_STATUSES] = {
@@ -251,10 +251,10 @@ run(struct worker *w, const struct store_job *job, struct fz_arena *arena, struc
     if (code == FZ_OK)
         code = child_process_converse(&w->child, kinds, &answers, err);
     if (code == FZ_OK)
-        code = take_result(w, result_fd, arena, &info, &done.result, err);
+        code = read_result(w, result_fd, arena, &info, &done.result, err);
     if (code != FZ_OK)
         return code;
-    code = take_info(w, &info, arena, &done, err);
+    code = copy_info(w, &info, arena, &done, err);
     if (code != FZ_OK)
         return code;
     ret->status = store_report_status_name(done.status);

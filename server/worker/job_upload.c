@@ -79,7 +79,7 @@ claim_file(struct upload *u, uint32_t number)
 
 /* SLICE: remembered until the child is gone; only then no other process can write to its files. */
 static enum fz_code
-take_slice(void *user, struct child_process *child, struct fz_error *err)
+add_slice(void *user, struct child_process *child, struct fz_error *err)
 {
     struct upload *u = user;
     if (u->n_slices == u->worker->config->limits->slices)
@@ -95,7 +95,7 @@ take_slice(void *user, struct child_process *child, struct fz_error *err)
 
 /* JSON for a row of storage, in the arena. NULL: no memory. */
 static const char *
-kept_json(struct upload *u, struct fz_buffer *text)
+arena_json(struct upload *u, struct fz_buffer *text)
 {
     return text->failed ? NULL : fz_arena_text(u->arena, fz_buffer_span(text));
 }
@@ -138,8 +138,8 @@ store_slice(struct upload *u, const struct proto_slice *slice, struct upload_fil
         .file_sha256 = fz_arena_strdup(u->arena, sha[0]),
         .index_sha256 = slice->has_index ? fz_arena_strdup(u->arena, sha[1]) : NULL,
         .index_version = slice->has_index ? slice->index_version : 0,
-        .features_json = kept_json(u, &features),
-        .problems_json = kept_json(u, &problems),
+        .features_json = arena_json(u, &features),
+        .problems_json = arena_json(u, &problems),
         /* What storage prefers: a file that was cut must not win against a whole one. */
         .has_dwarf = slice->features.dwarf && !is_cut,
     };
@@ -162,8 +162,8 @@ is_stored(const struct store_symbol *symbols, size_t n, const struct store_symbo
 }
 
 static enum fz_code
-keep_result(struct upload *u, const struct store_job *job, const struct upload_result *result,
-            struct fz_error *err)
+store_result(struct upload *u, const struct store_job *job, const struct upload_result *result,
+             struct fz_error *err)
 {
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
     struct json_write w = json_write_start(&out);
@@ -202,7 +202,7 @@ finish(struct upload *u, const struct store_job *job, struct job_result *ret, st
     result.n_files = n;
     ret->n_files = n;
     ret->n_unblocked = result.n_unblocked;
-    return keep_result(u, job, &result, err);
+    return store_result(u, job, &result, err);
 }
 
 static enum fz_code
@@ -236,7 +236,7 @@ static enum fz_code
 run(struct upload *u, const struct store_job *job, struct job_result *ret, struct fz_error *err)
 {
     static const struct child_process_answer answers[] = {
-        {PROTO_FILE, answer_file}, {PROTO_SLICE, take_slice}, {0}};
+        {PROTO_FILE, answer_file}, {PROTO_SLICE, add_slice}, {0}};
     const struct limits *limits = u->worker->config->limits;
     const struct child_process_plan plan = {.role = PROTO_ROLE_SYMBOLS,
                                             .project_id = job->project_id,

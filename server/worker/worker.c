@@ -140,7 +140,7 @@ check_schema(struct worker *w, struct fz_error *err)
  * live workers to keep. -1: there is no free byte, or the worker was started alone.
  */
 static int
-take_slot(int fd)
+lock_slot(int fd)
 {
     for (int slot = 0; fd >= 0 && slot < SLOTS; slot++) {
         /* Of fcntl(): such locks end with the process, however it ends. */
@@ -167,7 +167,7 @@ static enum fz_code
 work(struct worker *w, worker_stop_fn stop, void *user, struct fz_error *ret_err)
 {
     bool in_trouble = false;
-    int slot = take_slot(w->config->group_fd);
+    int slot = lock_slot(w->config->group_fd);
     w->checked_ms = fz_time_monotonic_ms(); /* store_open() has just done it */
     while (!stop(user)) {
         /* Before the claim: a job of a newer schema must not be taken. */
@@ -216,7 +216,7 @@ work(struct worker *w, worker_stop_fn stop, void *user, struct fz_error *ret_err
 /* This worker may replace one that died: its jobs are due again at once, and not only when their
  * leases run out. */
 static void
-take_over(struct worker *w)
+reclaim_jobs(struct worker *w)
 {
     uint64_t n = 0;
     struct fz_error err;
@@ -250,7 +250,7 @@ worker_run(const struct worker_config *config, worker_stop_fn stop, void *user,
         store_set_blobs(w.store, w.blobs);
     /* Before the first claim, which then finds these jobs. */
     if (code == FZ_OK) {
-        take_over(&w);
+        reclaim_jobs(&w);
         if (config->ready)
             config->ready();
         code = work(&w, stop, user, err);

@@ -341,7 +341,7 @@ test_reports_and_index_cache(void **state FZ_UNUSED)
 /* ---- death and limits --------------------------------------------------------------------- */
 
 static void
-test_death_is_told(void **state FZ_UNUSED)
+test_death_is_reported(void **state FZ_UNUSED)
 {
     static const struct {
         int number;
@@ -436,7 +436,7 @@ main(void)
         cmocka_unit_test(test_thin_upload),
         cmocka_unit_test(test_unusable_uploads),
         cmocka_unit_test(test_reports_and_index_cache),
-        cmocka_unit_test(test_death_is_told),
+        cmocka_unit_test(test_death_is_reported),
         cmocka_unit_test(test_restrictions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -75,8 +75,8 @@ find(void *user, const struct report_image *image, unsigned rank, struct resolve
 
 /* Known of the system's image: "told" from 0x100 to 0x11f. */
 static enum fz_code
-find_told(void *user, const struct report_image *image, const uint32_t *offsets, size_t n,
-          struct resolve_learned *ret, struct fz_error *err)
+find_learned(void *user, const struct report_image *image, const uint32_t *offsets, size_t n,
+             struct resolve_learned *ret, struct fz_error *err)
 {
     struct learner *learner = user;
     learner->n_calls++;
@@ -96,7 +96,7 @@ test_learned(void **state FZ_UNUSED)
 {
     struct learner learner = {.index = make_index()};
     struct report_image images[3];
-    const struct resolve_options options = {.learned = find_told};
+    const struct resolve_options options = {.learned = find_learned};
     struct fz_arena arena;
     struct fz_error err;
     fz_arena_init(&arena, 4 * 1024 * 1024);
@@ -161,7 +161,7 @@ test_learned_limit(void **state FZ_UNUSED)
     enum { N = RESOLVE_LEARNED_MAX + 100 };
     struct learner learner = {.index = make_index()};
     struct report_image images[3];
-    const struct resolve_options options = {.learned = find_told};
+    const struct resolve_options options = {.learned = find_learned};
     static struct report_frame frames[2 * N];
     struct fz_arena arena;
     struct fz_error err;

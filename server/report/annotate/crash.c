@@ -199,7 +199,7 @@ annotate_frame(struct annotate *a, const struct annotate_line *line)
 
 /* "Thread 3 Crashed:", "Thread 3:: name": the frames that follow are of that thread. */
 static bool
-take_thread(struct annotate *a, struct fz_span text)
+read_thread(struct annotate *a, struct fz_span text)
 {
     const struct report *r = a->r;
     uint64_t number;
@@ -228,12 +228,12 @@ take_thread(struct annotate *a, struct fz_span text)
 }
 
 static void
-take_heading(struct annotate *a, struct fz_span text)
+read_heading(struct annotate *a, struct fz_span text)
 {
     /* macOS has the same stack under another heading as well. */
     bool is_exception = fz_span_begins(text, "Last Exception Backtrace") ||
                         fz_span_begins(text, "Application Specific Backtrace");
-    if (take_thread(a, text))
+    if (read_thread(a, text))
         return;
     if (is_exception) {
         a->place = (struct place){NULL, 0, 0};
@@ -369,7 +369,7 @@ annotate_crash(const struct report *report, struct fz_span raw, struct fz_buffer
         if (rest.len && !is_inner)
             a.line_end = annotate_line_end(&line);
         if (!a.is_plain && line.start < line.end)
-            take_heading(&a, fz_span_between(line.all, line.start, line.end));
+            read_heading(&a, fz_span_between(line.all, line.start, line.end));
         if (annotate_read_frame(&line, a.is_plain)) {
             annotate_frame(&a, &line);
             continue;

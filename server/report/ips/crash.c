@@ -30,7 +30,7 @@ skip(const char **text, const char *word)
 }
 
 static struct termination
-take_apart(const char *text)
+split(const char *text)
 {
     struct termination all = {.rest = fz_span_cstr(text)}, t = {.has_code = false};
     bool is_named = skip(&text, "Namespace ");
@@ -69,7 +69,7 @@ write_termination(struct report_ips *ips)
     }
     if (!ips->r->crash.termination)
         return;
-    struct termination t = take_apart(ips->r->crash.termination);
+    struct termination t = split(ips->r->crash.termination);
     json_write_open(w, "termination", '{');
     if (t.has_code)
         json_write_u64(w, "code", t.code);
