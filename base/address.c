@@ -28,6 +28,7 @@ static bool
 is_host(const char *host)
 {
     struct in_addr ignored;
+    /* "1.2.3" would be a valid name, but is a mistyped address. */
     if (host[0] && host[strspn(host, "0123456789.")] == '\0')
         return inet_pton(AF_INET, host, &ignored) == 1;
     size_t label = 0;
@@ -61,6 +62,7 @@ split(const char *whole, const char *text, char host[FZ_HOST_ROOM], const char *
     const char *end = is_bracket ? strchr(text, ']') : strchr(text, ':');
     if (is_bracket && (!end || (end[1] != ':' && end[1] != '\0')))
         return fz_fail(err, FZ_E_MALFORMED, "'%.80s' is not an address such as [::1]:8480", text);
+    /* Where the port begins cannot be seen in ::1:8480. */
     if (!is_bracket && end && strchr(end + 1, ':'))
         return fz_fail(err, FZ_E_MALFORMED,
                        "'%.80s': write an IPv6 address in brackets, such as [::1]:8480", text);
@@ -119,6 +121,7 @@ fz_address_check_url(const char *url, struct fz_error *err)
     int len = snprintf(text, sizeof(text), "%.*s", (int)strcspn(authority, "/"), authority);
     if (len < 0 || (size_t)len >= sizeof(text))
         return fz_fail(err, FZ_E_MALFORMED, "'%.80s...': the host is too long", url);
+    /* It would be shown in logs, and is not what authorises here. */
     if (strchr(text, '@'))
         return fz_fail(err, FZ_E_MALFORMED, "the URL must not contain a user name or password");
     const char *port = NULL;
@@ -127,6 +130,7 @@ fz_address_check_url(const char *url, struct fz_error *err)
     if (code == FZ_OK && !*host)
         code = fz_fail(err, FZ_E_MALFORMED, "'%.80s': the host is missing", url);
     if (code == FZ_OK && port)
+        /* Port 0 is "any free one", which only a listener can ask for. */
         code = parse_port(url, port, 1, &ignored, err);
     return code;
 }

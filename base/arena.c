@@ -72,6 +72,7 @@ add_block(struct fz_arena *arena, size_t need)
 void *
 fz_arena_alloc(struct fz_arena *arena, size_t size)
 {
+    /* Tests of running out of memory fail each allocation in turn. */
     if (arena->fail_after == 0)
         return NULL;
     if (arena->fail_after > 0)

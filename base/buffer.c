@@ -37,6 +37,7 @@ reserve(struct fz_buffer *buffer, size_t more)
     if (need <= buffer->room)
         return true;
     size_t room = buffer->room ? buffer->room : FIRST_ROOM;
+    /* Doubled: all copies together are at most twice the content. */
     while (room < need)
         room *= 2;
     char *data = realloc(buffer->data, room);

@@ -23,6 +23,7 @@ bool
 fz_encoding_is_utf16(struct fz_span head, bool *ret_big_endian)
 {
     size_t zeros[2] = {0, 0}, n = (head.len < LOOKED_AT ? head.len : LOOKED_AT) / 2;
+    /* A few bytes with zeros may be anything. */
     if (n < UNITS_MIN)
         return false;
     bool little = head.data[0] == 0xff && head.data[1] == 0xfe;
@@ -47,6 +48,7 @@ next_utf16(struct fz_reader *r)
         uint32_t low = fz_read_u16(r);
         if (low >= 0xdc00 && low < 0xe000)
             return 0x10000 + ((c - 0xd800) << 10) + (low - 0xdc00);
+        /* The second unit is a character of its own, and only the first one is lost. */
         fz_read_seek(r, before);
     }
     return c >= 0xd800 && c < 0xe000 ? REPLACEMENT : c;
@@ -137,6 +139,7 @@ score(uint32_t c, uint8_t before, uint8_t behind)
 {
     bool in_word = is_ascii_letter(before) || is_ascii_letter(behind);
     bool inside = is_ascii_letter(before) && is_ascii_letter(behind);
+    /* The strongest sign: no one wrote a byte that the encoding does not have. */
     if (c == REPLACEMENT)
         return -4;
     if (is_accented(c))
@@ -144,6 +147,7 @@ score(uint32_t c, uint8_t before, uint8_t behind)
                : !is_small(c) && before >= 'a' && before <= 'z'     ? -2
                : !is_small(c) && !inside && is_ascii_letter(behind) ? 1
                                                                     : 2;
+    /* Typographic dashes and quotes; an apostrophe may be within a word. */
     if (c >= 0x2010 && c <= 0x2026)
         return c == 0x2019 || !inside ? 2 : -1;
     return c == 0xa0 || c == 0xa9 || c == 0xae || c == 0x2122 || c == 0xab || c == 0xbb ? 1 : 0;

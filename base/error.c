@@ -63,6 +63,7 @@ code_of_errno(int number)
 enum fz_code
 fz_fail_errno(struct fz_error *err, const char *fmt, ...)
 {
+    /* First of all: formatting the message may change it. */
     int number = errno;
     enum fz_code code = code_of_errno(number);
     va_list args;

@@ -85,6 +85,7 @@ fz_file_read(const char *path, size_t max, struct fz_buffer *out, struct fz_erro
             return fz_fail_errno(err, "%s", path);
         if (got == 0)
             break;
+        /* Counted here and not with fstat(): pipes have no size, and files may grow. */
         total += (size_t)got;
         if (total > max)
             return fz_fail(err, FZ_E_LIMIT, "%s: larger than the limit of %zu bytes", path, max);
@@ -155,6 +156,7 @@ fz_file_write_atomic(const char *path, struct fz_span bytes, unsigned mode, stru
     if (fd < 0)
         return fz_fail_errno(err, "%s", path);
     enum fz_code code = fz_file_write_fd(fd, bytes, err);
+    /* fsync before rename: the name must not survive a power cut that the bytes do not. */
     if (code == FZ_OK && (fchmod(fd, mode) != 0 || fsync(fd) != 0 || rename(temp, path) != 0))
         code = fz_fail_errno(err, "%s", path);
     if (code != FZ_OK) {
@@ -196,6 +198,7 @@ make_dir(const char *path, struct fz_error *err)
     struct stat st;
     if (mkdir(path, 0700) == 0)
         return FZ_OK;
+    /* Another process may have made it meanwhile, which is as good. */
     if (errno == EEXIST && stat(path, &st) == 0) {
         if (S_ISDIR(st.st_mode))
             return FZ_OK;
@@ -212,6 +215,7 @@ fz_file_make_dirs(const char *path, struct fz_error *err)
         return fz_fail(err, FZ_E_NOT_FOUND, "cannot make a folder without a name");
     if (snprintf(at, sizeof(at), "%s", path) >= (int)sizeof(at))
         return fz_fail(err, FZ_E_LIMIT, "the path is too long");
+    /* From the second character on: the root of an absolute path is there. */
     for (char *p = at + 1; *p; p++) {
         if (*p != '/')
             continue;

@@ -63,6 +63,7 @@ look(struct source *source, uint64_t offset, uint64_t want, struct fz_span *ret,
     uint64_t left = offset < source->size ? source->size - offset : 0;
     if (want > left)
         want = left;
+    /* A body in memory is one window, so it never gets to mmap(). */
     bool inside = offset >= source->base && offset - source->base <= source->window.len &&
                   want <= source->window.len - (offset - source->base);
     if (!inside) {
@@ -243,6 +244,7 @@ parse_header(struct source *source, uint64_t offset, struct fz_form_part *part,
     enum fz_code code = look(source, offset, HEADER_BYTES, &bytes, err);
     if (code != FZ_OK)
         return code;
+    /* look() gives what there is, which may be more than was asked for. */
     bool cut = bytes.len > HEADER_BYTES;
     if (cut)
         bytes.len = HEADER_BYTES;
@@ -285,6 +287,7 @@ parse_parts(struct source *source, struct fz_span delimiter, struct fz_form_part
     if (mark == MARK_NONE)
         code = next_delimiter(source, 0, delimiter, &at, &next, &mark, err);
     while (code == FZ_OK && mark == MARK_PART) {
+        /* Counted before the part is read: its header would cost memory. */
         if (n == FZ_FORM_PARTS_MAX)
             return fz_fail_at(err, FZ_E_LIMIT, next, "more than %d parts", (int)FZ_FORM_PARTS_MAX);
         struct fz_form_part *part = &parts[n];
@@ -308,7 +311,9 @@ parse_source(struct source *source, const char *boundary, struct fz_arena *arena
     size_t len = strlen(boundary);
     if (len == 0 || len >= FZ_FORM_BOUNDARY)
         return fz_fail(err, FZ_E_MALFORMED, "a boundary of %zu characters", len);
+    /* With the line break: in the middle of a line the text is content. */
     memcpy(delimiter + 4, boundary, len);
+    /* All at once: an array that grows in an arena leaves its old copies there. */
     struct fz_form_part *parts = fz_arena_array(arena, FZ_FORM_PARTS_MAX, sizeof(*parts));
     if (!parts)
         return fz_arena_fail(arena, err);
@@ -377,6 +382,7 @@ bool
 fz_form_find_boundary(struct fz_span body, char ret[FZ_FORM_BOUNDARY])
 {
     size_t at = 0;
+    /* Some senders begin a body with the line break that belongs to a delimiter. */
     while (at < body.len && (body.data[at] == '\r' || body.data[at] == '\n'))
         at++;
     size_t start = at + 2, end = start;

@@ -58,6 +58,7 @@ fz_list_grow_more(struct fz_budget *budget, void *data, size_t *room, size_t nee
 void *
 fz_list_trim(struct fz_budget *budget, void *data, size_t *room, size_t n, size_t elem)
 {
+    /* realloc() to 0 bytes may free the array and return NULL. */
     size_t kept = n ? n : 1;
     void *trimmed = data && kept < *room ? realloc(data, kept * elem) : NULL;
     if (!trimmed)

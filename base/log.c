@@ -54,6 +54,7 @@ open_sink(void)
     sink.kind = SINK_FILE;
     if (fstat(STDERR_FILENO, &st) != 0)
         return;
+    /* A socket cannot be opened through /proc; MSG_DONTWAIT does the same. */
     if (S_ISSOCK(st.st_mode))
         sink.kind = SINK_SOCKET;
     if (!S_ISFIFO(st.st_mode) && !isatty(STDERR_FILENO))
@@ -99,6 +100,7 @@ put(const char *bytes, size_t len)
 static bool
 put_line(const char *line, size_t len)
 {
+    /* The rest of a line comes before anything else, or two lines would mix. */
     if (sink.n_rest) {
         size_t done = put(sink.rest, sink.n_rest);
         memmove(sink.rest, sink.rest + done, sink.n_rest - done);
@@ -182,6 +184,7 @@ fz_log_quote(const char *text, char *ret, unsigned size)
     if (size < 3)
         return "";
     ret[at++] = '"';
+    /* Room for an escape, the closing quote and the NUL. */
     for (; *text && at + 3 < size; text++) {
         if (*text == '"' || *text == '\\')
             ret[at++] = '\\';

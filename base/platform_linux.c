@@ -24,6 +24,7 @@ fz_platform_random(void *ret, size_t len)
 {
     for (size_t done = 0; done < len;) {
         ssize_t got = getrandom((uint8_t *)ret + done, len - done, 0);
+        /* Before the pool is filled at boot a signal may end the wait. */
         if (got < 0 && errno != EINTR)
             return false;
         done += got > 0 ? (size_t)got : 0;
@@ -64,6 +65,7 @@ fz_platform_open_again(int fd, int pipe_bytes)
 {
     char path[32];
     snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+    /* Through /proc it is a new open file with flags of its own; dup() would share them. */
     int again = open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     if (again < 0)
         return -1;

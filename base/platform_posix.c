@@ -26,6 +26,7 @@ open_unnamed(const char *folder)
     int fd = mkstemp(path);
     if (fd < 0)
         return -1;
+    /* At once: no name, so nothing is left if the process dies. */
     unlink(path);
     if (fcntl(fd, F_SETFD, FD_CLOEXEC) != 0)
         fz_closep(&fd);

@@ -14,6 +14,7 @@ fail(struct fz_reader *r)
     if (r->failed)
         return;
     r->failed = true;
+    /* The first one: what follows it was read from nowhere. */
     r->bad_offset = r->pos;
 }
 
@@ -91,6 +92,7 @@ read_leb(struct fz_reader *r, bool is_signed)
             value |= UINT64_MAX << bits;
         return value;
     }
+    /* The message names where the number began. */
     r->pos = start;
     fail(r);
     return 0;

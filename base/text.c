@@ -30,6 +30,7 @@ fz_text_hex(struct fz_span bytes, char *ret)
 bool
 fz_text_unhex(struct fz_span text, uint8_t *ret)
 {
+    /* Half a byte is more likely a cut than a number. */
     if (text.len % 2)
         return false;
     for (size_t i = 0; i < text.len; i += 2) {
@@ -147,6 +148,8 @@ fz_text_base64_decode(struct fz_span text, struct fz_arena *arena, struct fz_spa
             continue;
         }
         int digit = base64_digit(c);
+        /* A digit after padding: two texts were joined, and the bytes of the second would be
+         * wrong. */
         if (digit < 0 || padded)
             return fz_fail_at(err, FZ_E_MALFORMED, i, "base64: byte 0x%02x at %zu is not base64", c,
                               i);
@@ -257,6 +260,7 @@ fz_text_clean_utf8(struct fz_arena *arena, struct fz_span bytes)
     }
     if (n_bad == 0)
         return fz_arena_text(arena, bytes);
+    /* Three bytes for one could overflow the sum below. */
     if (bytes.len > SIZE_MAX / 4)
         return NULL;
     /* A bad byte becomes the three of U+FFFD. */
@@ -287,6 +291,7 @@ fz_text_json_append(struct fz_buffer *out, struct fz_span text)
     while (i < text.len) {
         uint8_t c = text.data[i];
         size_t len = fz_text_utf8_len(fz_span_make(text.data + i, text.len - i));
+        /* Appended in runs: most texts have nothing to escape. */
         if (len && c >= 0x20 && c != '"' && c != '\\' && c != 0x7f) {
             i += len;
             continue;
@@ -349,6 +354,7 @@ size_t
 fz_text_find(struct fz_span text, const char *word)
 {
     size_t len = strlen(word);
+    /* memchr() for the first byte is many times faster than a comparison at each. */
     for (size_t i = 0; len && i + len <= text.len; i++) {
         const uint8_t *first = memchr(text.data + i, word[0], text.len - len + 1 - i);
         if (!first)

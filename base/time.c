@@ -53,11 +53,13 @@ void
 fz_time_format(int64_t unix_ms, char ret[FZ_TIME_TEXT])
 {
     static const int64_t year_0 = -62167219200000, year_9999 = 253402300799999;
+    /* RFC 3339 has four digits for the year; clocks of devices may say anything. */
     if (unix_ms < year_0)
         unix_ms = year_0;
     if (unix_ms > year_9999)
         unix_ms = year_9999;
     int64_t seconds = unix_ms / 1000, ms = unix_ms % 1000;
+    /* C rounds towards 0, but the second before 1970 is the earlier one. */
     if (ms < 0) {
         ms += 1000;
         seconds--;
@@ -114,6 +116,7 @@ parse_zone(struct cursor *c, int64_t *ret_minutes)
     int64_t minutes = c->at == c->end ? 0 : digits(c, 2);
     if (hours < 0 || hours > 23 || minutes < 0 || minutes > 59 || c->at != c->end)
         return false;
+    /* Minutes have the sign of the hours: -03:30 is 210 minutes west. */
     *ret_minutes = sign * (hours * 60 + minutes);
     return true;
 }

@@ -71,6 +71,7 @@ fz_uuid_new(void)
     struct fz_uuid uuid;
     fz_random(uuid.bytes, sizeof(uuid.bytes));
     uint64_t ms = (uint64_t)fz_time_now_ms();
+    /* Big-endian, so that ids sort by their time as texts too. */
     for (unsigned i = 0; i < 6; i++)
         uuid.bytes[i] = (uint8_t)(ms >> (8 * (5 - i)));
     /* Version 7 and the variant (RFC 9562). */

@@ -18,6 +18,7 @@ store_blob_hold(struct store *store, const char *sha256, struct fz_error *err)
     store->blob_is_gone = false;
     if (!store->blobs || !sha256)
         return FZ_OK;
+    /* Shared: those who name blobs do not wait for each other, only for the sweep. */
     enum fz_code code = sql_lock(store->sql, LOCK, false, err);
     /* Under the lock: the sweep takes no blob away between this look and the commit that names
      * it. */
@@ -102,6 +103,7 @@ take_away(struct sql *tx, struct blob_store *blobs, struct garbage *garbage, str
                 code = FZ_OK;
         }
         if (code == FZ_OK)
+            /* Also if a row names the blob again: whoever stops naming it notes it anew. */
             code = sql_exec(tx, "DELETE FROM blob_garbage WHERE sha256 = $1", args, 1, NULL, err);
     }
     return code;

@@ -24,6 +24,7 @@ store_chunk_put(struct store *store, const struct store_chunk *chunk, bool *ret_
     FZ_CLEANUP(sql_rollbackp) struct sql *tx = NULL;
     code = sql_begin(store->sql, &tx, err);
     if (code == FZ_OK)
+        /* The blob was put before this transaction began, and a sweep may have run in between. */
         code = store_blob_hold(store, chunk->blob_sha256, err);
     /* One that is being deleted keeps its old blob's name no longer than this. */
     if (code == FZ_OK)
@@ -58,6 +59,7 @@ join_hashes(const struct store_chunk *chunks, size_t n, struct fz_arena *arena,
     if (!text)
         return fz_arena_fail(arena, err);
     for (size_t i = 0; i < n; i++) {
+        /* All of one length, or substr() would take the text apart at the wrong places. */
         if (!fz_text_is_hex(chunks[i].sha1, FZ_SHA1_TEXT - 1))
             return fz_fail(err, FZ_E_MALFORMED, "a chunk is named by 40 lower-case hex digits");
         memcpy(text + i * digits, chunks[i].sha1, digits);
@@ -95,6 +97,7 @@ store_chunk_find(struct store *store, int64_t token_id, struct store_chunk *chun
         return FZ_OK;
     const struct sql_value args[] = {sql_int(token_id), hashes, sql_int((int64_t)n), sql_int(now),
                                      sql_int(now + life_ms)};
+    /* Before they are read: a chunk must not expire between this answer and its use. */
     if (life_ms > 0)
         code = prolong(store->sql, args, err);
     if (code == FZ_OK)
@@ -164,11 +167,13 @@ store_chunk_take(struct store *store, struct store_chunk *chunks, size_t n, bool
     enum fz_code code = sql_begin(store->sql, &tx, err);
     for (size_t i = 0, end; code == FZ_OK && i < n; i = end) {
         bool enough = false;
+        /* Sorted, so the same chunk's repetitions are neighbours and are one UPDATE. */
         for (end = i + 1; end < n && compare_chunks(&sorted[i], &sorted[end]) == 0;)
             end++;
         code = take_chunk(tx, sorted[i], end - i, &enough, err);
         for (size_t j = i; j < end; j++)
             sorted[j]->is_there = enough;
+        /* No early end: one answer names all chunks that have to be sent again. */
         all = all && enough;
     }
     /* Otherwise nothing is taken: the sender has to send some chunks again first. */
@@ -260,6 +265,7 @@ store_assembled_insert(struct store *store, const struct store_assembled *file,
     struct store_upload upload = {
         .project_id = file->project_id, .name = file->name, .size = file->size};
     memcpy(upload.id, file->upload_id, sizeof(upload.id));
+    /* The upload reads the blob that the file has: nothing is stored twice. */
     memcpy(upload.blob_sha256, file->blob_sha256, sizeof(upload.blob_sha256));
     FZ_CLEANUP(sql_rollbackp) struct sql *tx = NULL;
     enum fz_code code = sql_begin(store->sql, &tx, err);

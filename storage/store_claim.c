@@ -209,6 +209,7 @@ claim_lane(struct sql *tx, struct claim *claim, const struct lane *lane, size_t 
 static size_t
 part_of(const struct claim *claim, const struct lane *lane, size_t max, size_t n_lanes)
 {
+    /* Rounded up: with more lanes than places each lane still gets one in its turn. */
     size_t n = (max + n_lanes - 1) / n_lanes;
     int64_t cost = store_fair_cost(&claim->store->fair, lane->kind, lane->project_id);
     /* A cost of 0 is not known yet: the first jobs of a project are not held back for it. */
@@ -322,6 +323,7 @@ enum fz_code
 store_job_claim(struct store *store, const char *worker, size_t max, int64_t lease_ms,
                 struct store_job *ret, size_t *ret_n, struct fz_error *err)
 {
+    /* Jobs of one claim are done one after the other, while their leases run. */
     if (max > CLAIM_MAX)
         max = CLAIM_MAX;
     /* Not due again within this very claim, whatever the caller asks for. */
@@ -332,6 +334,7 @@ store_job_claim(struct store *store, const char *worker, size_t max, int64_t lea
         .store = store, .worker = worker, .lease_ms = lease_ms, .left_us = HOLD_US};
     enum fz_code code = sql_clock(store->sql, &claim.now, err);
     if (code == FZ_OK)
+        /* Before the lanes are looked up, so that this claim finds what is due again. */
         code = wake(store, claim.now, err);
     if (code == FZ_OK)
         code = find_lanes(store, &arena, &claim, err);
@@ -423,6 +426,7 @@ store_queue_counts(struct store *store, struct store_queue *ret, struct fz_error
     struct store_queue queue = {0};
     int64_t now = 0, since = INT64_MAX, first = 0;
     bool found = false;
+    /* Projects have positive ids, so this begins with the first. */
     const struct sql_value args[] = {sql_int(0)};
     enum fz_code code = sql_clock(store->sql, &now, err);
     if (code == FZ_OK)

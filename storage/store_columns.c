@@ -41,6 +41,7 @@ store_set_columns(struct store *store, const struct fz_columns *columns, struct 
         if (!column->is_fixed)
             fz_buffer_printf(&update, ", %s = $%zu", column->name, ++n_args);
     }
+    /* The key is what results and sets are stored under. */
     fz_buffer_text(&update, " WHERE project_id = $1 AND id = $2 RETURNING key");
     /* A second call replaces the columns of the first. */
     store_drop_columns(store);
@@ -87,6 +88,7 @@ store_report_read(const struct store *store, struct sql_rows *rows, struct fz_ar
         else
             values[i].number = sql_col_int(rows, N_OWN + (int)i);
     }
+    /* Last, since only this can fail: texts that did not fit fail the next sql_next(). */
     enum fz_code code = store_read_report_status(rows, 4, &report.status, err);
     if (code == FZ_OK)
         *ret = report;

@@ -44,6 +44,8 @@ take_batch(struct store_committer *committer, struct batch *batch)
     batch->bytes = 0;
     pthread_mutex_lock(&committer->lock);
     while (!committer->first && !committer->stop)
+        /* No timeout: whatever came while a batch was committed is the next batch, which is why
+         * batches grow under load. */
         pthread_cond_wait(&committer->wake, &committer->lock);
     while (committer->first && batch->n < BATCH_ITEMS) {
         struct waiting *node = committer->first;
@@ -105,6 +107,7 @@ commit_batch(struct store *store, struct batch *batch, size_t *ret_commits)
         return 0;
     }
     /* The whole batch was rolled back, so each item can be stored again. */
+    /* If the database is gone, each item would wait for it again. */
     bool each = code != FZ_E_UNAVAILABLE && batch->n > 1;
     size_t n_failed = 0;
     *ret_commits = 0;
@@ -116,6 +119,7 @@ commit_batch(struct store *store, struct batch *batch, size_t *ret_commits)
             finish_committed(batch->nodes[i]);
         } else {
             n_failed++;
+            /* The sender gets 503 or 500 and keeps its report. */
             finish(batch->nodes[i], code, err.text);
         }
     }
@@ -201,6 +205,7 @@ enqueue(struct store_committer *committer, struct waiting *node, struct fz_error
         committer->n_waiting++;
         committer->waiting_bytes += node->packed.body_len;
         *committer->last = node;
+        /* At the end: reports are committed in the order they came. */
         committer->last = &node->next;
         pthread_cond_signal(&committer->wake);
     }

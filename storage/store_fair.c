@@ -46,6 +46,7 @@ touch(struct store_fair *fair, int64_t kind, int64_t project_id)
             fair->shares[at].time_us - now_of(fair, fair->shares[at].kind))
             at = i;
     }
+    /* The one that is replaced has had least, so forgetting it costs it the least. */
     if (fair->n < STORE_FAIR_PROJECTS)
         at = fair->n++;
     fair->shares[at] = (struct store_fair_share){.project_id = project_id, .kind = kind};
@@ -92,6 +93,7 @@ store_fair_settle(struct store_fair *fair, int64_t kind, int64_t project_id, int
 void
 store_fair_refund(struct store_fair *fair, int64_t kind, int64_t project_id, int64_t charged_us)
 {
+    /* A share that made room meanwhile starts afresh, without the charge. */
     if (find(fair, kind, project_id))
         touch(fair, kind, project_id)->time_us -= charged_us;
 }

@@ -18,6 +18,7 @@ fail_subject(struct store *store, const struct store_job *job, enum fz_code why,
 {
     const struct sql_value args[] = {sql_int(job->project_id), sql_text(job->subject),
                                      sql_text(text), sql_int(why)};
+    /* An upload's body is of no use any more; a report's is kept, to be done again. */
     if (job->kind == STORE_JOB_UPLOAD) {
         enum fz_code code =
             sql_exec(store->sql,
@@ -51,6 +52,7 @@ back_off_ms(unsigned attempt)
 {
     uint32_t random;
     fz_random(&random, sizeof(random));
+    /* Attempts whose worker was lost count too, so there may be more. */
     int64_t n = attempt < ATTEMPTS_IN_OUTAGE ? attempt : ATTEMPTS_IN_OUTAGE;
     int64_t ms = n * n * n * n * 1000;
     return ms + (int64_t)random % (ms / 4 + 1);
@@ -111,6 +113,7 @@ store_job_fail(struct store *store, const struct store_job *job, enum fz_code wh
 {
     FZ_CLEANUP(fz_arena_deinit) struct fz_arena arena = fz_arena_make(64 * 1024);
     struct store_job_row row = {0};
+    /* The text may quote the input, and PostgreSQL refuses what is not UTF-8. */
     struct sql_value clean = sql_text_clean(&arena, text ? text : "", STORE_TEXT_LONG);
     FZ_CLEANUP(sql_rollbackp) struct sql *tx = NULL;
     enum fz_code code = sql_begin(store->sql, &tx, err);
@@ -182,6 +185,7 @@ check_boot(struct store *store, struct fz_error *err)
 {
     char boot[SQL_BOOT_TEXT];
     bool same = false;
+    /* Only SQLite has one: PostgreSQL's clock goes on over a restart. */
     sql_boot(store->sql, boot);
     const struct sql_value args[] = {sql_text(boot)};
     enum fz_code code = sql_number(store->sql, "SELECT 1 FROM queue_clock WHERE boot = $1", args, 1,

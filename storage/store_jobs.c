@@ -103,6 +103,7 @@ store_sweep_transient(struct store *store)
     if (store->swept_ms != 0 && mono - store->swept_ms < SWEEP_EVERY_MS)
         return;
     store->swept_ms = mono;
+    /* No one asked for this, so no one gets the error: the next worker tries again. */
     if (sql_now(store->sql, &now, NULL) != FZ_OK)
         return;
     const struct sql_value args[] = {sql_int(now - TRANSIENT_LIFE_MS)};

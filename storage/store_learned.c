@@ -94,6 +94,7 @@ find_news(struct inquiry *q, const struct store_learned *list, size_t n, struct 
     while (sql_row(&rows, &code, err)) {
         int64_t at = sql_col_int(&rows, 0);
         bool known = sql_col_int(&rows, 1) != 0;
+        /* Bounded twice: a faulty query must not write past the array. */
         if (!known && at >= 0 && (uint64_t)at < n && n_rows++ < n)
             q->news[q->n_news++] = list[at];
     }
@@ -138,6 +139,7 @@ store_learned_add(struct store *store, const struct store_job *job,
     if (done->n_learned > 0)
         code = sql_now(store->sql, &now, err);
     for (size_t i = 0; code == FZ_OK && i < done->n_learned; i++) {
+        /* Few: what is known was left out before the transaction. */
         const struct store_learned *one = &done->learned[i];
         const struct sql_value args[] = {sql_int(done->learned_shared ? 0 : job->project_id),
                                          sql_blob(fz_span_make(one->uuid.bytes, 16)),

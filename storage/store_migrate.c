@@ -39,6 +39,7 @@ check_applied(struct sql *sql, int64_t *ret_version, struct fz_error *err)
         char applied[FZ_SHA256_TEXT], ours[FZ_SHA256_TEXT];
         sql_col_copy(&rows, 1, applied, sizeof(applied));
         const struct store_migration *migration = &table[version - 1];
+        /* The content, not the name: it is what the schema was made from. */
         fz_sha256_hex(fz_span_make(migration->sql, migration->len), ours);
         /* A migration that was edited after it landed: the schema may lack what the program
          * expects. */
@@ -123,6 +124,8 @@ apply_missing(struct sql *sql, unsigned *ret_applied, struct fz_error *err)
     FZ_CLEANUP(sql_rollbackp) struct sql *tx = NULL;
     enum fz_code code = sql_begin(sql, &tx, err);
     if (code == FZ_OK)
+        /* Servers that start together migrate one after the other; the later ones find nothing to
+         * do. */
         code = sql_lock(tx, MIGRATION_LOCK, true, err);
     if (code == FZ_OK)
         code = sql_script(tx, ledger, err);

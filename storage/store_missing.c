@@ -79,6 +79,7 @@ find_set(struct sql *sql, bool is_wait, const struct sql_value args[3], int64_t 
         *ret_is_new = false;
         return code;
     }
+    /* Only now: nearly every set is known, and the look takes no lock. */
     code = sql_number(sql,
                       is_wait ? "INSERT INTO wait_sets (project_id, sha256, app_version) VALUES "
                                 "($1, $2, $3) ON CONFLICT DO NOTHING RETURNING key"

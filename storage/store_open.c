@@ -21,6 +21,7 @@ store_open(const char *database_url, struct store **ret, struct fz_error *err)
         /* Before the first query of a schema that may be another. */
         code = store_migrate_check(store->sql, err);
     if (code == FZ_OK)
+        /* The two statements exist from the start, so that no other file has to ask. */
         code = store_set_columns(store, &(struct fz_columns){NULL, 0}, err);
     if (code == FZ_OK)
         *ret = fz_take(&store);
@@ -88,6 +89,8 @@ fold_counts(struct store *store, struct fz_error *err)
     int64_t sum = 0;
     {
         FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
+        /* What other writers add meanwhile is another row, which this does not see and does not
+         * delete. */
         code = sql_query(tx, "DELETE FROM report_counts RETURNING n", NULL, 0, &rows, err);
         while (sql_row(&rows, &code, err))
             sum += sql_col_int(&rows, 0);

@@ -62,6 +62,7 @@ queue_stale(struct store *store, const char *text, const struct sql_value *args,
                                       .map_sha256 =
                                           stale->map_sha256[0] ? stale->map_sha256 : NULL};
         fz_uuid_format(&id, upload.id);
+        /* The slice itself, not the archive that it came in, which is gone. */
         memcpy(upload.blob_sha256, stale->file_sha256, sizeof(upload.blob_sha256));
         code = store_upload_add(store, &upload, arena, err);
     }
@@ -118,6 +119,7 @@ store_rebuild_with_maps(struct store *store, const struct store_job *job,
 {
     bool any = false, rebuild = false;
     for (size_t i = 0; i < n; i++)
+        /* Few uploads have maps: the others are spared the query. */
         any = any || symbols[i].has_map || symbols[i].kind == STORE_SYMBOL_BCSYMBOLMAP;
     enum fz_code code = any ? is_rebuild(store, job, &rebuild, err) : FZ_OK;
     for (size_t i = 0; code == FZ_OK && any && i < n; i++) {

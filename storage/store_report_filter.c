@@ -53,6 +53,7 @@ add_filters_of(struct store *store, const struct fz_column *column)
 enum fz_code
 store_make_filters(struct store *store, struct fz_error *err)
 {
+    /* Two for image and uuid, which are not columns. */
     size_t most = 2 + FZ_COLUMN_FILTERS * (FZ_ARRAY_LEN(own_columns) + store->columns.n);
     store->n_filters = 0;
     store->filters = calloc(most, sizeof(*store->filters));
@@ -181,6 +182,7 @@ add_where(struct store_report_query *query, const struct store *store,
     if (strcmp(where->filter, by_uuid) == 0)
         code = uuid_value(query->arena, where->value, &value, err);
     else if (store->filters[at].match == FZ_MATCH_TAG)
+        /* Tags of a report are one text, so a tag is a search in it. */
         value = tag(query->arena, where->value);
     else if (store->filters[at].match == FZ_MATCH_CONTAINS)
         value = contained(query->arena, where->value);
@@ -225,6 +227,7 @@ store_report_query_filter(struct store_report_query *query, const struct store *
         bool is_first = i == 0 || filter->where[i].group != filter->where[i - 1].group;
         bool is_last =
             i + 1 == filter->n_where || filter->where[i].group != filter->where[i + 1].group;
+        /* Values of one filter are alternatives, filters among each other conditions. */
         fz_buffer_text(&query->text, is_first ? " AND (" : " OR ");
         enum fz_code code = add_where(query, store, &filter->where[i], err);
         if (code != FZ_OK)

@@ -59,6 +59,7 @@ compare_outcomes(const void *a, const void *b)
     const struct store_report_new *i = x->packed->item, *j = y->packed->item;
     if (i->project_id != j->project_id)
         return i->project_id < j->project_id ? -1 : 1;
+    /* The hash is as good as any order, if all servers have the same. */
     int order = strncmp(i->body_sha256, j->body_sha256, sizeof(i->body_sha256));
     return order ? order : (x->packed > y->packed) - (x->packed < y->packed);
 }
@@ -206,6 +207,7 @@ insert_batch(struct store *store, struct outcome *outcomes, size_t n, struct fz_
     if (code == FZ_OK)
         code = store_count_reports(tx, n_new, err);
     if (code == FZ_OK)
+        /* In the same commit, so that a quota never misses a report nor counts one twice. */
         code = count_usage(store, tx, outcomes, n, err);
     if (code == FZ_OK)
         code = sql_notify(tx, err);

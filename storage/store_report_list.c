@@ -36,6 +36,7 @@ store_cursor_parse(const char *cursor, struct fz_arena *arena, int64_t *ret_time
         fz_text_base64_decode(fz_span_cstr(cursor), arena, &plain, NULL) != FZ_OK || plain.len == 0)
         return fz_fail(err, FZ_E_MALFORMED, "%s", message);
     const uint8_t *dot = memchr(plain.data, '.', plain.len);
+    /* A client may send anything: nothing of the text is trusted. */
     size_t n_time = dot ? (size_t)(dot - plain.data) : plain.len;
     size_t n_id = plain.len - n_time - (dot ? 1 : 0);
     int64_t time_ms;
@@ -77,6 +78,7 @@ add_cursor(struct store_report_query *query, const struct store_report_filter *f
     if (!cursor)
         return FZ_OK;
     bool by_crash = is_by_crash(filter);
+    /* Base64 of a digit or a minus sign never begins with this letter. */
     if ((*cursor == CRASHED_MARK) != by_crash)
         return fz_fail(err, FZ_E_MALFORMED, "the cursor is not one of this list's");
     cursor += by_crash;
@@ -181,6 +183,7 @@ store_report_count(struct store *store, int64_t project_id,
                                 "AND transient = 0");
     FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
     enum fz_code code = store_report_query_filter(&query, store, filter, err);
+    /* A page only shows that there are more: counting all would read all. */
     store_report_query_add(&query, " LIMIT ?) AS found", sql_int((int64_t)most));
     if (code == FZ_OK)
         code = fz_buffer_done(&query.text, err);

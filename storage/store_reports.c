@@ -213,12 +213,14 @@ store_report_take_transient(struct store *store, int64_t project_id, const char 
     enum fz_code code = get_report(store, "AND transient = 1", args, arena, &report, err);
     if (code != FZ_OK)
         return code;
+    /* The caller waits for a change and asks again. */
     if (report.status == STORE_REPORT_QUEUED)
         return fz_fail(err, FZ_E_UNAVAILABLE, "the report is not done yet");
     /* Read before it is deleted; no one else asks for a transient report's id. */
     code = store_report_result(store, project_id, id, arena, &result, NULL);
     if (code != FZ_OK && code != FZ_E_NOT_FOUND) /* a failed one has no result */
         return fz_fail(err, code, "the result cannot be read");
+    /* Deleted when it is fetched: the request that waited has it. */
     code = store_report_delete(store, project_id, id, err);
     if (code != FZ_OK)
         return code;

@@ -179,6 +179,7 @@ store_session_put(struct store *store, int64_t project_id,
     for (size_t i = 0; code == FZ_OK && i < update->n_discarded; i++)
         code = put_discarded(&put, &update->discarded[i], err);
     if (code == FZ_OK)
+        /* With each update of the project, which is often enough and needs no timer. */
         code = forget_old(&put, err);
     return code == FZ_OK ? sql_commit(&tx, err) : code;
 }

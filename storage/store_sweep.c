@@ -46,6 +46,7 @@ find_unused(struct store *store, size_t kind, struct unused ret[LOOK_AT], size_t
         sql_query(store->sql, kinds[kind].look, args, FZ_ARRAY_LEN(args), &rows, err);
     while (sql_row(&rows, &code, err)) {
         n_rows++;
+        /* Of all rows, used or not: the next call goes on after this one. */
         last = sql_col_int(&rows, 0);
         if (sql_col_int(&rows, 2) == 0 && n < LOOK_AT)
             ret[n++] = (struct unused){last, sql_col_int(&rows, 1)};

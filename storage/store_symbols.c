@@ -46,6 +46,7 @@ store_symbol_register(struct store *store, struct store_symbol *symbol, int64_t 
     enum fz_code code = find_known(store->sql, symbol, &known, err);
     if (code != FZ_OK)
         return code;
+    /* The same file again after a failure may be news: a newer program may read it. */
     bool was_ready = known.found && known.state == STORE_SYMBOL_READY;
     symbol->is_new = !known.found || (ready && !was_ready);
     if (was_ready && !ready)
@@ -250,6 +251,7 @@ store_symbol_delete(struct store *store, int64_t project_id, const struct fz_uui
     if (code == FZ_OK)
         code = sql_exec(tx, "DELETE FROM symbol_files WHERE project_id = $1 AND uuid = $2", args, 2,
                         &n, err);
+    /* A UUID that is not there is an answer of its own, and nothing is committed. */
     if (code == FZ_OK && n == 0)
         return no_symbol(err);
     if (code == FZ_OK)

@@ -14,6 +14,7 @@ store_token_make(unsigned scopes, char ret[STORE_TOKEN_TEXT])
 {
     uint8_t random[TOKEN_BYTES];
     fz_random(random, sizeof(random));
+    /* It becomes a part of URLs, and clients check its form. */
     if (scopes == STORE_SCOPE_INGEST) {
         fz_text_hex(fz_span_make(random, KEY_BYTES), ret);
         return;
@@ -41,6 +42,7 @@ store_token_add(struct store *store, int64_t project_id, unsigned scopes, const 
 {
     static const unsigned all =
         STORE_SCOPE_INGEST | STORE_SCOPE_UPLOAD | STORE_SCOPE_READ | STORE_SCOPE_ADMIN;
+    /* Unknown bits would become scopes of a later version. */
     if (scopes == 0 || (scopes & ~all) != 0)
         return fz_fail(err, FZ_E_MALFORMED, "a token needs at least one of the known scopes");
     char hash[FZ_SHA256_TEXT], lookup[LOOKUP_TEXT], hint[HINT_TEXT];
@@ -52,6 +54,7 @@ store_token_add(struct store *store, int64_t project_id, unsigned scopes, const 
     if (code != FZ_OK)
         return code;
     struct sql_value project = sql_int(project_id);
+    /* The foreign key accepts NULL, but no project 0. */
     project.is_null = project_id == 0;
     const struct sql_value args[] = {project,        sql_int(scopes),  sql_text(label ? label : ""),
                                      sql_text(hint), sql_text(lookup), sql_text(hash),

@@ -92,6 +92,7 @@ queue_portion(struct sql *tx, struct portion *portion, struct fz_error *err)
             "(received_ms, key) <= ($5, $6) AND key <= $9 ORDER BY received_ms, key "
             "ON CONFLICT (project_id, kind, subject) DO NOTHING",
             args, FZ_ARRAY_LEN(args), &portion->n_queued, err);
+    /* Also if none was queued: those that have a job already are passed over. */
     portion->after_ms = end_ms;
     portion->after_key = end_key;
     return code;

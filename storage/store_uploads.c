@@ -11,6 +11,7 @@ store_upload_add(struct store *store, const struct store_upload *upload, struct 
         return fz_fail(err, FZ_E_MALFORMED, "an upload needs an id and the hash of its body");
     struct sql_value name =
         sql_text_clean(arena, upload->name ? upload->name : "", STORE_TEXT_LONG);
+    /* The client may have sent it just when the sweep took the same bytes away. */
     enum fz_code code = store_blob_hold(store, upload->blob_sha256, err);
     if (code == FZ_OK)
         code = store_blob_hold(store, upload->map_sha256, err);

@@ -78,6 +78,7 @@ store_usage_forget(struct store *store, struct fz_error *err)
     enum fz_code code = sql_now(store->sql, &now, err);
     if (code != FZ_OK)
         return code;
+    /* Days are numbers, so this needs no calendar. */
     const struct sql_value args[] = {sql_int(now / DAY_MS - STORE_USAGE_DAYS)};
     return sql_exec(store->sql, "DELETE FROM usage WHERE day < $1", args, FZ_ARRAY_LEN(args), NULL,
                     err);

@@ -80,6 +80,7 @@ fz_arch_parse(const char *name, uint32_t *ret_cputype, uint32_t *ret_cpusubtype)
         }
     }
     for (size_t i = 0; i < FZ_ARRAY_LEN(names); i++) {
+        /* Rows with ANY are among the aliases, with the subtype that a name means. */
         if (names[i].subtype != ANY && strcasecmp(name, names[i].name) == 0) {
             *ret_cputype = names[i].cputype;
             *ret_cpusubtype = names[i].subtype;

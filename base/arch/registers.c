@@ -137,6 +137,7 @@ fz_arch_register_has_role(const char *name, enum fz_arch_register_role role)
         int number = cpus[i].roles[role];
         const char *own =
             number < 0 ? NULL : fz_arch_register_name((enum fz_arch_cpu)i, (unsigned)number);
+        /* pc, sp and lr are named alike on several processors. */
         if (own && strcmp(own, name) == 0)
             return true;
     }

@@ -30,6 +30,7 @@ json_scan_load_text(struct fz_span in, const struct json_scan_limits *limits,
     enum fz_code code = json_scan(in, limits, text, &found, err);
     if (code != FZ_OK)
         return code;
+    /* The caller's buffer may hold other texts before this one. */
     size_t len = text->len - start;
     uint64_t need = tree_estimate(&found, len);
     /* Before jansson allocates anything: it cannot be stopped once it has begun. */

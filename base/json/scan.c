@@ -153,6 +153,7 @@ scan_escape(struct scan *s)
         s->pos += 2;
         return FZ_OK;
     }
+    /* \u is the only escape left. */
     int unit = escape_unit(s, at);
     if (unit < 0)
         return bad(s, at, "bad escape");

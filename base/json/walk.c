@@ -29,6 +29,7 @@ string_end(struct fz_span text, size_t pos)
             return text.len + 1;
         size_t end = (size_t)(quote - text.data);
         /* The quote is a character of the string if an odd number of backslashes precedes it. */
+        /* Backslashes may be escaped themselves, so their number decides. */
         size_t slashes = end;
         while (slashes > at && text.data[slashes - 1] == '\\')
             slashes--;

@@ -29,6 +29,7 @@ json_write_open(struct json_write *w, const char *key, char bracket)
 {
     begin_item(w, key);
     fz_buffer_char(w->out, bracket);
+    /* The first member of what is opened has no comma before it. */
     w->comma = false;
 }
 

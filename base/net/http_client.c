@@ -134,6 +134,7 @@ set_up(struct net_http *http, const char *url, const struct fz_span *body)
     http->body = body ? *body : (struct fz_span){0};
     http->sent = 0;
     http->retry_after_ms = 0;
+    /* What the request before it answered must not count for this one. */
     http->location[0] = '\0';
     fz_buffer_clear(&http->answer);
 }
@@ -160,6 +161,7 @@ static int64_t
 pause_before_retry(struct net_http *http, const char *why, int64_t pause_ms)
 {
     int64_t wait_ms = http->retry_after_ms > pause_ms ? http->retry_after_ms : pause_ms;
+    /* A server may ask for hours; a build waits for this. */
     if (wait_ms > PAUSE_MAX_MS)
         wait_ms = PAUSE_MAX_MS;
     if (http->config.retry)
@@ -182,6 +184,7 @@ net_http_send(struct net_http *http, const char *path, const struct fz_span *bod
         long status = 0;
         set_up(http, fz_buffer_cstr(&url), body);
         CURLcode result = curl_easy_perform(http->curl);
+        /* Only where a percentage was shown, which the next message must not follow in its line. */
         if (http->shown_ms)
             http->config.progress(http->config.user, -1);
         http->shown_ms = 0;
@@ -233,6 +236,7 @@ net_http_open(const struct net_http_config *config, struct net_http **ret_http,
     http->curl = curl_easy_init();
     snprintf(header, sizeof(header), "Authorization: Bearer %s", config->token);
     http->headers = curl_slist_append(NULL, header);
+    /* On failure the list stays as it was, and net_http_close() frees it. */
     struct curl_slist *more =
         curl_slist_append(http->headers, "Content-Type: application/octet-stream");
     if (!http->curl || !more)

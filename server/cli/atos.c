@@ -8,6 +8,7 @@
 bool
 atos_parse(const char *text, uint64_t *ret)
 {
+    /* A leading 0 means hex, as in the zero-padded addresses of reports. */
     bool is_decimal = text[0] != '0' && text[0] != '\0';
     for (const char *p = text; *p && is_decimal; p++)
         is_decimal = *p >= '0' && *p <= '9';

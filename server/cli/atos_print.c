@@ -30,6 +30,7 @@ print_words(const struct slice_index *opened, FILE *in, const struct atos_option
         for (char *word = strtok_r(line, " \t\r\n", &rest); word;
              word = strtok_r(NULL, " \t\r\n", &rest))
             append_word(opened, word, options, &out);
+        /* Each line at once: the other program may wait for it before it sends the next. */
         is_written = term_write(command, fz_buffer_cstr(&out), out.len);
     }
     free(line);
@@ -44,6 +45,7 @@ atos_print(const struct slice_index *opened, const struct atos_options *options,
     FILE *in = path ? fopen(path, "re") : NULL;
     struct fz_error err;
     int status = 0;
+    /* Before any answer is printed, or a script would take the first lines for all. */
     if (path && !in) {
         fz_fail_errno(&err, "%s", path);
         return term_failed(command, &err);

@@ -97,6 +97,7 @@ run(const struct command_call *call)
                                 : "-o FILE is missing");
         return term_wrong_usage(cmd_atos.name, &err);
     }
+    /* One index for all addresses: it costs more than thousands of lookups. */
     FZ_CLEANUP(slice_index_deinit) struct slice_index opened = {0};
     if (slice_index_open(arguments->file, arguments->arch, &opened, &err) != FZ_OK)
         return term_failed(cmd_atos.name, &err);

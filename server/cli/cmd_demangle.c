@@ -94,6 +94,7 @@ run(const struct command_call *call)
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
     const struct arguments *arguments = call->values;
     struct fz_error err;
+    /* The hash of a Rust name distinguishes the instances of one generic function. */
     struct sym_demangle_options options = {.simplified = arguments->simplified,
                                            .keep_hash = !arguments->simplified,
                                            .stack_room = sym_demangle_stack_room()};

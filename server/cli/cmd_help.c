@@ -80,6 +80,7 @@ show_topic(const struct command_call *call)
 {
     const struct command_spec *const *commands = call->commands;
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
+    /* Not an error, unlike `framezero` alone, which was meant to do something. */
     if (call->n_operands == 0) {
         cmd_help_overview(commands, stdout);
         return 0;
@@ -106,6 +107,7 @@ show_topic(const struct command_call *call)
                 suggest_question(&suggest));
         return term_wrong_usage("", &err);
     }
+    /* Asked about standard output: with `| less` there is no colour. */
     help_append_text(command, term_has_colour(STDOUT_FILENO), &out);
     return term_write(cmd_help.name, fz_buffer_cstr(&out), out.len) ? 0 : 1;
 }

@@ -67,6 +67,7 @@ run_with(struct user_symbols *symbols, const struct command_call *call)
 {
     const struct arguments *arguments = call->values;
     struct fz_error err;
+    /* Before the symbols are opened, which may take long. */
     if (arguments->arch && user_symbols_set_arch(symbols, arguments->arch, &err) != FZ_OK)
         return term_wrong_usage(cmd_symbolicate.name, &err);
     for (size_t i = 0; i < arguments->dsyms.n; i++) {

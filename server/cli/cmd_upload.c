@@ -31,6 +31,7 @@ find_target(const struct arguments *options, const struct config *config, struct
 {
     const char *server = options->server, *token = options->token;
     char path[PATH_MAX + 32];
+    /* `serve` writes it on its first start, for the commands on the same machine. */
     snprintf(path, sizeof(path), "%s/credentials.json", config->data_dir);
     /* A file that is missing or broken leaves both unset, and the message names it. */
     json_auto_t *root = server && token ? NULL : json_load_file(path, 0, NULL);
@@ -57,6 +58,7 @@ static int
 upload(const struct command_call *call, const struct config *config)
 {
     const struct arguments *arguments = call->values;
+    /* A copy: the texts of the JSON end with it. */
     struct target target;
     struct fz_error err;
     if (find_target(arguments, config, &target, &err) != FZ_OK)

@@ -59,6 +59,7 @@ run_action(const struct command_spec *command, const struct command_spec *const 
         if (strcmp(word, action) == 0)
             return command_run(*at, commands, argc - 1, argv + 1);
         suggest_try(&suggest, action);
+        /* For the message, if the word is not among them. */
         size_t len = strlen(names);
         snprintf(names + len, sizeof(names) - len, "%s%s", len ? ", " : "", action);
     }
@@ -88,6 +89,7 @@ command_run(const struct command_spec *command, const struct command_spec *const
         return command->run(&call);
     /* The parent may ignore SIGPIPE; with `| head -1` a command has to end without a message. */
     signal(SIGPIPE, SIG_DFL);
+    /* One byte more: calloc() may answer NULL for none, as for a command without options. */
     call.values = calloc(1, command->values_size + 1);
     if (!call.values) {
         term_error(command->name, "out of memory");

@@ -249,6 +249,7 @@ zsh_command(const struct command_spec *command, struct fz_buffer *out)
     fz_buffer_printf(out, "    '%s')\n        _arguments", command->name);
     help_each_option(command, zsh_option, out);
     if (*command->operands) {
+        /* "*" offers the operand again after each one, "1" only once. */
         bool is_list = strstr(command->operands, "...") != NULL;
         fz_buffer_printf(out, " \\\n            '%s:", is_list ? "*" : "1");
         append_zsh_text(command->operands, out);

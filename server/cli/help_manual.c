@@ -22,6 +22,7 @@ append_text(const char *text, struct fz_buffer *out)
             text++;
             continue;
         }
+        /* \& has no width; it only keeps the character from the start of the line. */
         if (is_line_start && (*text == '.' || *text == '\''))
             fz_buffer_text(out, "\\&");
         is_line_start = *text == '\n';

@@ -48,6 +48,7 @@ append_setting(const struct option_spec *option, struct fz_buffer *out)
         append_cell(option->more, out);
     }
     if (option->see) {
+        /* The place within the page belongs to the link, not to its text. */
         int len = (int)strcspn(option->see, "#");
         fz_buffer_printf(out, " See [%.*s](%s).", len, option->see, option->see);
     }

@@ -27,6 +27,7 @@ append_wrapped(const char *text, size_t column, size_t indent, struct fz_buffer 
     bool is_first = true;
     while (*text) {
         size_t len = strcspn(text, " \n");
+        /* A word that is too long for a line of its own is not broken: it may be a URL. */
         if (!is_first && column + 1 + len > WIDTH) {
             fz_buffer_printf(out, "\n%*s", (int)indent, "");
             column = indent;

@@ -40,6 +40,7 @@ build(const struct sym_file_slice *slice, const struct index_file_options *optio
         code = choose_map(slice, options->symbol_map, &arena, &map, &how.symbol_map, err);
     if (code != FZ_OK)
         return code;
+    /* Beside OUT: rename() does not work across file systems. */
     FZ_CLEANUP(fz_closep) int fd = mkstemp(temp.data);
     if (fd < 0)
         return fz_fail_errno(err, "%s", options->out);

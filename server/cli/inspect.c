@@ -13,6 +13,7 @@ static void
 add_difference(void *user, const char *text)
 {
     struct inspect_result *result = user;
+    /* Counted again for each, which the limit on lines keeps cheap. */
     size_t lines = 0;
     for (size_t i = 0; i < result->differences.len; i++)
         lines += result->differences.data[i] == '\n';
@@ -39,6 +40,7 @@ inspect_slice(const struct sym_file_slice *slice, bool verify, struct inspect_re
         sym_index_close(fz_take(&index));
         code = slice_index_build(&read, &index, NULL, NULL, err);
     }
+    /* These two are about the file, and become one of its problems. */
     if (code != FZ_OK && code != FZ_E_MALFORMED && code != FZ_E_LIMIT)
         return code;
     if (code != FZ_OK)
@@ -83,10 +85,12 @@ inspect_file(const struct sym_file *file, bool is_json, bool verify)
     for (size_t i = 0; i < file->n_slices; i++) {
         struct inspect_result result = {.verified = false};
         fz_buffer_init(&result.differences, 0);
+        /* The other slices are still worth to be shown. */
         if (inspect_slice(file->slices[i], verify, &result, &err) != FZ_OK) {
             term_error(command, "%s: %s", file->slices[i]->path, err.text);
             status = 1;
         }
+        /* For scripts: a difference is a fault of the index, or of libdwarf. */
         if (result.verify.n_differences)
             status = 1;
         drop_solved(file, file->slices[i], &result.problems);

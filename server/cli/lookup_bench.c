@@ -62,6 +62,7 @@ bench(const struct sym_index *index, const struct fz_buffer *addresses, uint64_t
         for (size_t some; done < n; done += some) {
             some = alone ? look_up_one(index, addrs + at, frames, &touched)
                          : look_up_some(index, addrs + at, n_addrs - at, frames, &touched);
+            /* From the start again: a list is usually shorter than N. */
             at = at + some == n_addrs ? 0 : at + some;
         }
         ns[alone] = done ? (cpu_ns() - begin) / (double)done : 0;

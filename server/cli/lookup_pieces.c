@@ -100,6 +100,7 @@ grow(struct lookup_pieces *pieces)
         if (piece)
             insert(table, piece);
     }
+    /* Released only when it is filled: readers then find all earlier pieces in it. */
     atomic_store_explicit(&pieces->table, table, memory_order_release);
     return true;
 }
@@ -110,6 +111,7 @@ take(struct lookup_pieces *pieces, struct lookup_pieces_room *room, size_t len)
 {
     if (len > BYTES_MAX)
         return NULL;
+    /* Rounded up, so that the next piece is aligned as well. */
     size_t need = (sizeof(struct lookup_piece) + len + sizeof(void *) - 1) & ~(sizeof(void *) - 1);
     if (need > room->left) {
         size_t size = need > CHUNK ? need : CHUNK;

@@ -63,6 +63,7 @@ name_of(struct lookup_printer *printer, size_t i)
         return piece ? fz_span_make(piece->text, piece->len) : fz_span_make(NULL, 0);
     struct fz_buffer *made = &printer->made, *name = printer->is_json ? &printer->name : made;
     fz_buffer_clear(made);
+    /* Where they are one buffer, this clears it twice. */
     fz_buffer_clear(name);
     sym_demangle(frame->name, frame->source != SYM_SOURCE_DWARF, &printer->demangling, name);
     if (printer->is_json) {

@@ -104,6 +104,7 @@ fill(struct stream *stream, struct fz_error *err)
         if (n < 0)
             return fz_fail_errno(err, "cannot read the addresses");
         stream->end += (size_t)n;
+        /* A terminal may go on after an end of input; one is enough here. */
         stream->is_end = n == 0;
         if (n == 0 || memchr(stream->text + stream->end - n, '\n', (size_t)n))
             break;
@@ -126,6 +127,7 @@ take_batch(struct stream *stream, struct batch *batch, size_t *ret_waiting, stru
         len = waiting < BATCH_BYTES ? waiting : BATCH_BYTES;
         whole = whole_lines(stream->text, len);
     }
+    /* Lines end at the end of a batch, so that each thread has whole ones. */
     batch->len = whole ? whole : len;
     batch->number = stream->n_taken++;
     memcpy(batch->text, stream->text + stream->begin, batch->len);
@@ -155,6 +157,7 @@ static void
 set_failed(struct stream *stream, const struct fz_error *err)
 {
     pthread_mutex_lock(&stream->output);
+    /* The first failure is the cause; the others follow from it. */
     if (stream->err.code == FZ_OK)
         stream->err = *err;
     pthread_mutex_unlock(&stream->output);
@@ -195,6 +198,7 @@ deliver(struct stream *stream, const struct batch *batch, struct fz_buffer *text
         stream->spares[stream->n_spares++] = stream->answers[at].text;
         stream->answers[at].is_ready = false;
         stream->n_written++;
+        /* All of them: which batch is next only its thread knows. */
         pthread_cond_broadcast(&stream->progress);
     }
     if (stream->n_spares)
@@ -245,6 +249,7 @@ answer(struct stream *stream, const struct batch *batch, struct lookup_printer *
             lookup_print(printer, addrs, n, out);
             n = 0;
         }
+        /* One address may have dozens of inlined calls, so an answer has no other limit. */
         if (out->len >= WRITE_BYTES)
             write_part(stream, batch, out);
     } while (kind != LOOKUP_LINE_END);
@@ -334,6 +339,7 @@ lookup_stream(const struct sym_index *index, const struct lookup_stream_options 
     }
     work_until_end(&stream, &helpers);
     for (unsigned i = 0; i < helpers.n; i++)
+        /* They have written everything when they end, and no buffer is in use any more. */
         pthread_join(helpers.threads[i], NULL);
     free(helpers.threads);
     while (stream.n_spares)

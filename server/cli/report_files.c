@@ -69,6 +69,7 @@ static enum fz_code
 add_folder(struct report_files *files, const char *path, unsigned depth, struct fz_error *err)
 {
     struct folder folder = {files, depth};
+    /* Folders cannot be circular, but a mounted file system may pretend to be. */
     if (depth > DEPTH_MAX)
         return fz_fail(err, FZ_E_LIMIT, "%.150s: more than %d folder levels", path, DEPTH_MAX);
     return fz_file_list(path, add_entry, &folder, err);
@@ -104,6 +105,7 @@ report_files_add(struct report_files *files, const char *path, struct fz_error *
     if (!S_ISDIR(st.st_mode))
         return append(files, path, true, &st, err);
     enum fz_code code = add_folder(files, path, 0, err);
+    /* Most likely the wrong folder; an empty answer would hide that. */
     if (code == FZ_OK && files->n == n)
         code = fz_fail(err, FZ_E_UNSUPPORTED, "%.150s: no files in this folder", path);
     return code;
@@ -172,6 +174,7 @@ end_member(void *user, bool is_whole, struct fz_error *err FZ_UNUSED)
     struct reading *r = user;
     if (!is_whole)
         return FZ_OK; /* it is among the archive's problems */
+    /* Taken out: a member that is an archive needs the buffer for its own members. */
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer body = r->body;
     r->body = fz_buffer_make(0);
     read_body(r, fz_buffer_span(&body));
@@ -195,6 +198,7 @@ read_archive(struct reading *r, struct fz_span body)
                                               .member_bytes = r->limits->report_inflated_bytes,
                                               .entries = r->limits->archive_entries};
     r->name_len = strlen(r->name);
+    /* Members are judged by their content, whatever the archive is called. */
     r->is_named = false;
     r->depth++;
     enum fz_code code = sym_archive_walk(body, &limits, &sink, &summary, &problems, &err);

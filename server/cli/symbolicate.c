@@ -41,6 +41,7 @@ symbolicate_one(struct symbolicate *s, const char *name, struct fz_span raw, str
                         err);
     if (code != FZ_OK)
         return code;
+    /* Before it is written: messages about symbols then precede the report they are about. */
     symbolicate_missing_add(&s->missing, s->symbols, &report);
     if (!kept) /* what is kept is kept to the byte */
         fz_buffer_text(&out, out.len && out.data[out.len - 1] == '\n' ? "" : "\n");
@@ -64,6 +65,7 @@ found(void *user, const char *name, struct fz_span body)
     size_t n, n_cut;
     if (s->is_stopped)
         return;
+    /* Formats have no better message for nothing at all. */
     if (body.len == 0) {
         term_error(command, "%s: the file is empty", name);
         s->n_failed++;
@@ -74,6 +76,7 @@ found(void *user, const char *name, struct fz_span body)
         s->n_failed++;
         return;
     }
+    /* The limit protects servers, but it holds for the user's own file too. */
     if (n_cut)
         term_error(command, "%s: %zu reports, of which %zu are read", name, n + n_cut, n);
     s->n_failed += n_cut;
@@ -132,6 +135,7 @@ symbolicate_run(struct user_symbols *symbols, const struct symbolicate_options *
     const struct report_files_sink sink = {.found = found, .failed = failed, .user = &s};
     for (size_t i = 0; i < inputs.n && !s.is_stopped; i++)
         report_files_read(&inputs.list[i], &s.limits, &sink);
+    /* A folder may hold files of which not one is a report. */
     if (s.n_done + s.n_failed == 0) {
         term_error(command, "no crash report was found");
         s.n_failed++;

@@ -93,6 +93,7 @@ symbolicate_missing_add(struct symbolicate_missing *missing, struct user_symbols
             continue;
         size_t n = missing->n;
         struct missing_image *known = find(missing, image, image->name ? image->name : "an image");
+        /* Only the summary suffers: the reports themselves are complete. */
         if (!known) {
             missing->is_cut = true;
             return;
@@ -123,6 +124,7 @@ symbolicate_missing_show(struct symbolicate_missing *missing, struct fz_buffer *
     size_t n = 0;
     if (missing->n)
         qsort(missing->list, missing->n, sizeof(*missing->list), compare);
+    /* compare() has put them at the front. */
     while (n < missing->n && missing->list[n].is_missing)
         n++;
     if (n == 0)

@@ -85,6 +85,7 @@ is_input(const struct symbolicate_output *output, const char *path)
         return false;
     for (size_t i = 0; i < output->inputs->n; i++) {
         const struct report_file *file = &output->inputs->list[i];
+        /* Compared as files, not as paths: "./a" and a link to it are the same. */
         if (file->inode == st.st_ino && file->device == st.st_dev)
             return true;
     }
@@ -131,6 +132,7 @@ write_file(struct symbolicate_output *output, const char *name, struct fz_span t
         }
         snprintf(number, sizeof(number), "-%u", n);
     }
+    /* Before it is written: of two reports with one name, none replaces the other. */
     enum fz_code code = remember(output, file, err);
     if (code == FZ_OK)
         code = fz_file_write_atomic(path, text, 0644, err);
@@ -154,6 +156,7 @@ symbolicate_output_write(struct symbolicate_output *output, const char *name, st
     output->was_kept = is_kept;
     if (fwrite(text.data, 1, text.len, stdout) == text.len && fflush(stdout) == 0)
         return FZ_OK;
+    /* The caller then stops without a message, as other filters do. */
     output->is_gone = errno == EPIPE;
     fz_fail_errno(err, "cannot write to standard output");
     clearerr(stdout); /* it has been reported */

@@ -159,6 +159,7 @@ ask_batch(struct upload_client *client, const char *kind, const struct fz_uuid *
     json_array_foreach(json_object_get(root, "missing"), index, value)
     {
         struct fz_uuid uuid;
+        /* A server that answers something else is treated as if it had the file. */
         if (!fz_uuid_parse(fz_span_cstr(json_string_value(value)), &uuid))
             continue;
         for (size_t i = 0; i < n; i++)
@@ -173,6 +174,7 @@ upload_client_missing(struct upload_client *client, const char *kind, const stru
 {
     memset(ret_missing, 0, n * sizeof(*ret_missing));
     for (size_t done = 0; done < n; done += KNOWN_BATCH) {
+        /* An archive of frameworks may have more images than one request may ask for. */
         size_t some = n - done < KNOWN_BATCH ? n - done : KNOWN_BATCH;
         enum fz_code code = ask_batch(client, kind, uuids + done, some, ret_missing + done, err);
         if (code != FZ_OK)
@@ -196,6 +198,7 @@ await_upload(struct upload_client *client, const char *location, json_t **ret_an
     if (client->config.project)
         net_http_append_query(&path, "project", client->config.project);
     enum fz_code code = fz_buffer_done(&path, err);
+    /* Without a limit: the server ends every upload, if need be as failed. */
     while (code == FZ_OK) {
         struct net_http_answer answer;
         json_auto_t *root = NULL;

@@ -42,6 +42,7 @@ batch_deinit(struct batch *batch)
 static struct batch
 batch_make(size_t room)
 {
+    /* calloc() may answer NULL for no bytes, which would look like a failure. */
     room += room == 0;
     return (struct batch){.slices = calloc(room, sizeof(struct sym_file_slice *)),
                           .uuids = calloc(room, sizeof(struct fz_uuid)),
@@ -81,6 +82,7 @@ upload_show_size(uint64_t bytes, char ret[UPLOAD_SIZE_TEXT])
         snprintf(ret, UPLOAD_SIZE_TEXT, "%" PRIu64 " byte%s", bytes, bytes == 1 ? "" : "s");
         return;
     }
+    /* 999.95 is where "%.1f" begins to print 1000.0. */
     for (; shown >= 999.95 && unit + 1 < FZ_ARRAY_LEN(units); unit++)
         shown /= 1000;
     snprintf(ret, UPLOAD_SIZE_TEXT, "%.1f %s", shown, units[unit]);

@@ -135,6 +135,7 @@ find_index(void *user, const struct report_image *image, unsigned rank, struct r
            struct fz_error *err)
 {
     const struct sym_file_slice *slice = find_slice(user, &image->uuid, rank);
+    /* resolve asks with rising ranks until there is none. */
     if (!slice)
         return fz_fail(err, FZ_E_NOT_FOUND, "no symbol file");
     ret->file = (struct report_symbol_file){
@@ -154,6 +155,7 @@ has_name(void *user, const struct report_frame *frame, bool may_be_exact)
 {
     const struct naming *naming = user;
     struct sym_frame found[SYM_FRAMES_MAX];
+    /* Bit 0 is the instruction set, not a part of the address. */
     uint64_t addr = naming->is_thumb ? frame->addr & ~(uint64_t)1 : frame->addr;
     if (addr < naming->load || addr - naming->load > UINT64_MAX - naming->vmaddr)
         return false;
@@ -201,6 +203,7 @@ candidates(struct user_symbols *symbols, const struct report *report, size_t num
     struct user_symbols_named named =
         user_symbols_named_find(symbols->files, symbols->n_files, image);
     keep_arch(symbols, report, image, &named);
+    /* Cheap tests first: the next one builds an index of each that is left. */
     user_symbols_named_keep_fitting(&named, report, number);
     keep_naming(symbols, report, number, &named);
     return named;
@@ -213,6 +216,7 @@ name_images(struct user_symbols *symbols, struct report *report, struct fz_arena
 {
     for (size_t i = 0; i < report->n_images; i++) {
         struct report_image *image = &report->images[i];
+        /* Without a load address no frame could be mapped into the file. */
         if (image->has_uuid || image->addr == 0 || !image->name)
             continue;
         struct user_symbols_named named = candidates(symbols, report, i);

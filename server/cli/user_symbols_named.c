@@ -116,6 +116,7 @@ user_symbols_named_keep_fitting(struct user_symbols_named *named, const struct r
         struct user_symbols_named fitting = {.n = 0};
         for (size_t j = 0; j < named->n; j++) {
             struct fit fit = {&named->slices[j]->macho, report->images[number].addr};
+            /* All frames must fit: one that does not proves another build or architecture. */
             if (user_symbols_named_each(report, number, tests[i], &fit))
                 fitting.slices[fitting.n++] = named->slices[j];
         }

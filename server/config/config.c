@@ -62,6 +62,7 @@ fail_key(const char *key, const char *where, struct fz_error *err)
     struct suggest suggest;
     suggest_start(&suggest, key);
     for (const struct option_spec *o = config_settings; !option_is_end(o); o++) {
+        /* Without --config and --limit, which are not keys of the file. */
         if (config_find_setting(o->name))
             suggest_try(&suggest, o->name);
     }
@@ -84,6 +85,7 @@ read_line(struct config *config, char *line, const char *where, struct fz_error 
     char *key = trim(line), *value;
     if (!parse_value(equals + 1, &value))
         return fz_fail(err, FZ_E_MALFORMED, "%s: the quotes of '%.40s' do not close", where, key);
+    /* A table of their own: limits belong to modules that know nothing of settings. */
     if (strncmp(key, "limit.", 6) == 0)
         return config_set_limit(&config->limits, key + 6, value, where, err);
     const struct option_spec *setting = config_find_setting(key);
@@ -193,6 +195,7 @@ read_variables(const struct command_spec *command, struct config *config, struct
             code = config_set_limit(&config->limits, key, equals + 1, variable, err);
         else if (!is_limit && setting)
             code = config_set(config, setting, equals + 1, variable, err);
+        /* Otherwise a mistyped name would have no effect, and no one would learn why. */
         else if (command && !is_other_variable(variable))
             warn_unknown(command, variable);
         if (code != FZ_OK)
@@ -260,6 +263,7 @@ config_load(const struct command_spec *command, int argc, char **argv, bool is_c
     if (code == FZ_OK)
         code = read_flags(command, argc, argv, &config, &path, err);
     if (code == FZ_OK)
+        /* Last, since what follows the data directory is only known then. */
         code = finish(&config, err);
     if (code == FZ_OK)
         *ret = config;

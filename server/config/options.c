@@ -152,6 +152,7 @@ recognise(const struct command_spec *command, const char *word, const char **ret
     bool is_single = command->flags & COMMAND_SINGLE_DASH;
     const char *name = word + (word[1] == '-' ? 2 : 1);
     *ret_joined = NULL;
+    /* With one dash, -l is a letter and -loadAddress a name. */
     if (word[1] == '-' || (is_single && word[2] != '\0')) {
         size_t len = strcspn(name, "=");
         if (name[len] == '=')
@@ -237,6 +238,7 @@ options_next(const struct command_spec *command, int argc, char **argv, int *at,
     *at = i + 1;
     *ret_option = option;
     *ret_value = joined ? joined : "";
+    /* A setting x that is --no-x has no value here, but one in the file. */
     if (!option->argument || option->is_negative)
         return joined ? fz_fail(err, FZ_E_MALFORMED, "%s takes no value", shown) : FZ_OK;
     if (joined)
@@ -322,6 +324,7 @@ check_operands(const struct command_spec *command, const struct options *options
                struct fz_error *err)
 {
     const char *names = command->operands;
+    /* No command has two operands with meanings of their own. */
     size_t max = names[0] == '\0' ? 0 : strstr(names, "...") ? SIZE_MAX : 1;
     if (options->n_operands > max)
         return fz_fail(err, FZ_E_MALFORMED, "unexpected argument '%.60s'%s%s",

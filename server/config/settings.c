@@ -47,6 +47,7 @@ set_word(const struct option_spec *option, void *field, const char *value, const
     size_t len = strlen(value);
     for (const char *word = option->complete; len && word; word = strchr(word, ' ')) {
         word += *word == ' ';
+        /* The words are separated by blanks, so a prefix of one is not enough. */
         if (strncmp(word, value, len) == 0 && (word[len] == ' ' || word[len] == '\0'))
             return set_text(option, field, value, where, err);
     }
@@ -80,7 +81,7 @@ static enum fz_code
 set_url(const struct option_spec *option, void *field, const char *value, const char *where,
         struct fz_error *err)
 {
-    /* Whoever unsets it by a variable or an option has no other way than "". */
+    /* The empty value is how a variable or an option unsets what the file says. */
     if (*value != '\0' && fz_address_check_url(value, err) != FZ_OK)
         return fz_wrap(err, "%s", where);
     return set_or_clear(option, field, value, where, err);
@@ -91,6 +92,7 @@ static enum fz_code
 set_database(const struct option_spec *option, void *field, const char *value, const char *where,
              struct fz_error *err)
 {
+    /* An empty path is SQLite's temporary database, which would lose every report. */
     bool is_sqlite = fz_text_has_prefix(value, "sqlite:") && value[strlen("sqlite:")];
     char shown[128];
     if (is_sqlite || fz_text_has_prefix(value, "postgresql://") ||
@@ -418,6 +420,7 @@ config_append_variables(const struct config *config, unsigned role, struct fz_bu
         char number[16];
         if (!o->set || !(o->roles & role))
             continue;
+        /* Values as they are now: the file that they came from may have changed since. */
         if (o->set == set_limit) {
             append_limits(field, out);
         } else if (o->set == set_number) {

@@ -66,6 +66,7 @@ suggest_try(struct suggest *suggest, const char *name)
         found = min(found, 1);
     /* Short words resemble each other by chance. */
     unsigned most = bare <= 3 ? 1 : bare <= 6 ? 2 : 3;
+    /* Of two that are as near, the first stays. */
     if (found > most || found >= suggest->distance || strlen(name) >= SUGGEST_ROOM)
         return;
     suggest->distance = found;

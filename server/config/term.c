@@ -26,6 +26,7 @@ static void
 say(const char *command, enum term_style style, const char *kind, const char *fmt, va_list args)
 {
     char text[4096];
+    /* Standard output may be a pipe while messages go to the terminal. */
     bool has_colour = term_has_colour(STDERR_FILENO);
     vsnprintf(text, sizeof(text), fmt, args);
     fprintf(stderr, "%sframezero%s%s:%s %s%s\n", term_style(has_colour, style), *command ? " " : "",
@@ -84,6 +85,7 @@ bool
 term_finish_output(const char *command)
 {
     bool is_bad = ferror(stdout) != 0;
+    /* errno is that of the flush: an earlier write has left none. */
     if (fflush(stdout) != 0)
         is_bad = true;
     else if (is_bad)

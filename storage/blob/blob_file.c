@@ -58,6 +58,8 @@ make_folders(const char *path, struct fz_error *err)
         code = fz_file_sync_parent(at, err); /* .../ab, which holds cd */
     if (code != FZ_OK)
         return code;
+    /* fz_file_make_dirs() may have made both, and a new folder is lost in a power cut unless its
+     * parent is synced. */
     *strrchr(at, '/') = '\0';
     return fz_file_sync_parent(at, err); /* DIR, which holds ab */
 }
@@ -210,6 +212,7 @@ put_fd(struct blob_store *store, int fd, char ret_sha256[FZ_SHA256_TEXT], uint64
     struct stat st;
     bool there = stat(path, &st) == 0;
     bool whole = there && (uint64_t)st.st_size == size;
+    /* Same name and another size: the content cannot be ours. */
     if (there && !whole)
         code = copy_fd(blobs, fd, path, err); /* a damaged disk; the rename puts it right */
     else if (!there)
