@@ -94,13 +94,6 @@ ingest_parse_as(struct fz_span body, const char *reader, const struct limits *li
 
 /* ---- taking bodies in ---------------------------------------------------------------------- */
 
-static enum fz_code
-intake_reports(const struct ingest_context *in, struct fz_span body, struct fz_arena *arena,
-               struct ingest_intake *ret, struct fz_error *err)
-{
-    return ingest_split_body(in, body, arena, &ret->items, &ret->n, &ret->n_cut, err);
-}
-
 /* Whether there is a report is decided by the headers of the items, before it is checked: a report
  * that is not valid must not hide what is counted. */
 static enum fz_code
@@ -140,15 +133,15 @@ intake_envelope(const struct ingest_context *in, struct fz_span body, struct fz_
 
 /* An event that only its path marks as one ({"message":"hi"}) is put into an envelope. */
 static enum fz_code
-intake_event(const struct ingest_context *in, struct fz_span body, struct fz_arena *arena,
-             struct ingest_intake *ret, struct fz_error *err)
+event_envelope(struct fz_span body, struct fz_arena *arena, struct fz_span *ret,
+               struct fz_error *err)
 {
     const char *format = ingest_detect(body);
-    enum fz_code code = FZ_OK;
+    *ret = body;
     /* Old SDKs post bare messages here; without an envelope no format would take them later. */
     if (!format || strcmp(format, ingest_sentry_event.name) != 0)
-        code = sentry_make_envelope(body, NULL, 0, arena, &body, err);
-    return code != FZ_OK ? code : intake_reports(in, body, arena, ret, err);
+        return sentry_make_envelope(body, NULL, 0, arena, ret, err);
+    return FZ_OK;
 }
 
 enum fz_code
@@ -163,12 +156,15 @@ ingest_intake(const struct ingest_request *request, const struct limits *limits,
     case INGEST_ENVELOPE:
         return intake_envelope(&in, body, arena, ret, err);
     case INGEST_EVENT:
-        return intake_event(&in, body, arena, ret, err);
+        code = event_envelope(body, arena, &body, err);
+        break;
     case INGEST_MINIDUMP:
         code = sentry_form_envelope(request, limits, arena, &body, err);
-        return code != FZ_OK ? code : intake_reports(&in, body, arena, ret, err);
+        break;
     case INGEST_REPORTS:
         break;
     }
-    return intake_reports(&in, body, arena, ret, err);
+    if (code != FZ_OK)
+        return code;
+    return ingest_split_body(&in, body, arena, &ret->items, &ret->n, &ret->n_cut, err);
 }

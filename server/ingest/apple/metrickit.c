@@ -57,12 +57,6 @@ is_diagnostics(struct fz_span text)
     return false;
 }
 
-static bool
-metrickit_detect(struct fz_span head)
-{
-    return is_diagnostics(head);
-}
-
 /* The limits of this format: a frame is two levels of JSON deep, and stacks have 512 frames. */
 static struct limits
 deep(const struct limits *limits)
@@ -240,7 +234,7 @@ metrickit_parse(struct fz_span body, const struct ingest_context *in, struct fz_
 
 const struct ingest_format ingest_metrickit = {
     .name = "metrickit",
-    .detect = metrickit_detect,
+    .detect = is_diagnostics,
     .check = metrickit_check,
     .parse = metrickit_parse,
     .split = metrickit_split,

@@ -25,13 +25,9 @@ ingest_metrickit_below(const json_t *frame)
 bool
 ingest_metrickit_is_thread_start(const json_t *frame)
 {
-    static const char *const names[] = {"dyld", "libdyld.dylib", "libsystem_pthread.dylib"};
+    static const char *const names[] = {"dyld", "libdyld.dylib", "libsystem_pthread.dylib", NULL};
     const char *name = json_string_value(json_object_get(frame, "binaryName"));
-    for (size_t i = 0; name && i < FZ_ARRAY_LEN(names); i++) {
-        if (strcmp(name, names[i]) == 0)
-            return true;
-    }
-    return false;
+    return ingest_is_one_of(fz_span_cstr(name), names);
 }
 
 /* Where the image begins, and the offset of the frame in it. */

@@ -191,8 +191,8 @@ ingest_stack_make(struct ingest_builder *b, const char *where, size_t n)
     /* The number of frames comes from the report, so it must not decide how much is allocated. */
     struct ingest_stack stack = {.room = n < b->limits->frames ? n : b->limits->frames};
     stack.n_cut = n - stack.room;
-    if (stack.n_cut && where)
-        ingest_note(b, "%s: %zu, of which %zu are kept", where, n, stack.room);
+    if (where)
+        (void)ingest_limit(b, where, n, stack.room);
     stack.frames = ingest_alloc(b, stack.room, sizeof(*stack.frames));
     return stack;
 }

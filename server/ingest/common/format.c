@@ -174,22 +174,15 @@ ingest_split_body(const struct ingest_context *in, struct fz_span body, struct f
     ingest_found_body(&found, body);
     if (found.failed)
         return fz_arena_fail(arena, err);
-    const struct ingest_item *bad = NULL;
     bool any = false;
-    for (size_t i = 0; i < found.n; i++) {
-        if (found.items[i].code == FZ_OK)
-            any = true;
-        else if (!bad)
-            bad = &found.items[i];
-    }
+    for (size_t i = 0; i < found.n; i++)
+        any = any || found.items[i].code == FZ_OK;
     /* One broken report among good ones costs only itself: clients such as KSCrash send all that
      * piled up, and delete it whatever the answer is. */
-    if (!any && bad) {
-        *err = bad->err;
-        return bad->code;
+    if (!any) {
+        *err = found.items[0].err; /* ingest_found_body() adds at least one item, or fails */
+        return found.items[0].code;
     }
-    if (!any) /* ingest_found_body() adds at least one item, or fails */
-        return fz_fail(err, FZ_E_MALFORMED, "no report in the body");
     *ret = found.items;
     *ret_n = found.n;
     *ret_n_cut = found.n_cut;

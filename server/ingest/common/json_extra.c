@@ -38,21 +38,6 @@ ingest_json_dump(struct ingest_builder *b, const json_t *object, const char *key
     return ingest_text(b, fz_buffer_span(&text));
 }
 
-static void
-dump_member(struct ingest_builder *b, const char *key, const json_t *value, struct fz_buffer *out)
-{
-    /* jansson escapes the key as it does the values. */
-    json_t *name = json_string(key);
-    if (!name) {
-        b->failed = true;
-        return;
-    }
-    dump(b, name, out);
-    json_decref(name);
-    fz_buffer_char(out, ':');
-    dump(b, value, out);
-}
-
 void
 ingest_add_extra(struct ingest_builder *b, const char *key, const json_t *object,
                  const char *const *known)
@@ -78,7 +63,9 @@ ingest_add_extra(struct ingest_builder *b, const char *key, const json_t *object
             continue;
         if (n++ || w.comma)
             fz_buffer_char(&text, ',');
-        dump_member(b, name, value, &text);
+        fz_text_json_append(&text, fz_span_cstr(name));
+        fz_buffer_char(&text, ':');
+        dump(b, value, &text);
     }
     if (key)
         json_write_close(&w, '}');

@@ -35,16 +35,15 @@ format_of_part(const struct ingest_context *in, struct fz_span body,
 static size_t
 find_report(const struct ingest_context *in, struct fz_span body, const struct multipart_form *form)
 {
-    static const char *const names[] = {"upload_file_minidump", "reports", "xml", "xmlstring"};
+    static const char *const names[] = {"upload_file_minidump", "reports", "xml", "xmlstring",
+                                        NULL};
     size_t best = form->n_parts, best_rank = 3;
     for (size_t i = 0; i < form->n_parts; i++) {
         const struct fz_form_part *part = &form->parts[i];
         /* KSCrash, Hockey and Crashpad send the report as a file; fields are mostly about it. */
         size_t rank = part->filename ? 1 : 2;
-        for (size_t j = 0; j < FZ_ARRAY_LEN(names); j++) {
-            if (strcmp(part->name, names[j]) == 0)
-                rank = 0;
-        }
+        if (ingest_is_one_of(fz_span_cstr(part->name), names))
+            rank = 0;
         if (rank < best_rank && format_of_part(in, body, part)) {
             best = i;
             best_rank = rank;

@@ -257,8 +257,8 @@ read_origin(struct ingest_builder *b, const json_t *root, const json_t *main, co
 
 /* ---- the whole --------------------------------------------------------------------------- */
 
-struct ingest_kscrash
-ingest_kscrash_make(struct ingest_builder *b, const json_t *report)
+static struct ingest_kscrash
+kscrash_of(struct ingest_builder *b, const json_t *report)
 {
     struct ingest_kscrash k = {.b = b, .report = report, .type = ""};
     k.crash = json_object_get(report, "crash");
@@ -286,7 +286,7 @@ read_report(struct ingest_builder *b, const json_t *root, const json_t *inner)
     }
     if (!json_is_object(other))
         other = NULL;
-    struct ingest_kscrash k = ingest_kscrash_make(b, main);
+    struct ingest_kscrash k = kscrash_of(b, main);
     read_origin(b, root, main, other);
     ingest_kscrash_read_error(&k);
     ingest_kscrash_read_images(b, either(main, other, "binary_images"));
@@ -296,7 +296,7 @@ read_report(struct ingest_builder *b, const json_t *root, const json_t *inner)
     ingest_kscrash_images_of_frames(b, main);
     if (other) {
         /* The crash of the reporter is shown too: it is why the first report may be incomplete. */
-        k = ingest_kscrash_make(b, other);
+        k = kscrash_of(b, other);
         ingest_kscrash_read_recrash(&k);
         ingest_kscrash_images_of_frames(b, other);
     }

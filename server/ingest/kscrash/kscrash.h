@@ -16,8 +16,6 @@ struct ingest_kscrash {
     const char *type; /* of the error: "mach", "nsexception"...; "" if unknown */
 };
 
-struct ingest_kscrash ingest_kscrash_make(struct ingest_builder *b, const json_t *report);
-
 /* Each fills its part of b->report; memory failures stay in b->failed. */
 void ingest_kscrash_read_error(const struct ingest_kscrash *k);
 void ingest_kscrash_read_threads(const struct ingest_kscrash *k);

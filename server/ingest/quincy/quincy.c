@@ -225,23 +225,32 @@ offset_in(struct fz_span body, struct fz_span part)
     return part.len ? (uint64_t)(part.data - body.data) : 0;
 }
 
+/* The crash and its text. */
+static enum fz_code
+find_log(struct fz_span body, struct element *ret_crash, struct element *ret_log,
+         struct fz_error *err)
+{
+    struct fz_span crashes = inside_crashes(body);
+    if (!find_element(crashes, "crash", ret_crash))
+        return fz_fail_at(err, FZ_E_MALFORMED, offset_in(body, crashes),
+                          "quincy: no <crash> in <crashes>");
+    /* The other elements say where it crashed, not how. */
+    if (!find_element(ret_crash->content, "log", ret_log))
+        return fz_fail_at(err, FZ_E_MALFORMED, offset_in(body, ret_crash->whole),
+                          "quincy: no <log> in <crash>, so there is no crash to read");
+    return FZ_OK;
+}
+
 static enum fz_code
 quincy_check(struct fz_span body, const struct ingest_context *in, char ret_id[FZ_UUID_TEXT],
              struct fz_error *err)
 {
     (void)in;
     struct element crash, element;
-    struct fz_span crashes = inside_crashes(body);
-    if (!find_element(crashes, "crash", &crash))
-        return fz_fail_at(err, FZ_E_MALFORMED, offset_in(body, crashes),
-                          "quincy: no <crash> in <crashes>");
-    /* The other elements say where it crashed, not how. */
-    if (!find_element(crash.content, "log", &element))
-        return fz_fail_at(err, FZ_E_MALFORMED, offset_in(body, crash.whole),
-                          "quincy: no <log> in <crash>, so there is no crash to read");
-    if (find_element(crash.content, "uuid", &element))
+    enum fz_code code = find_log(body, &crash, &element, err);
+    if (code == FZ_OK && find_element(crash.content, "uuid", &element))
         (void)ingest_set_id(fz_text_trim(element.content), ret_id);
-    return FZ_OK;
+    return code;
 }
 
 /* The next <crash> element. */
@@ -409,14 +418,10 @@ quincy_parse(struct fz_span body, const struct ingest_context *in, struct fz_are
              struct report *ret, struct fz_error *err)
 {
     struct ingest_builder b = ingest_builder_make(ret, arena, in->limits);
-    char id[FZ_UUID_TEXT];
     struct element crash, log;
-    enum fz_code code = quincy_check(body, in, id, err);
+    enum fz_code code = find_log(body, &crash, &log, err);
     if (code != FZ_OK)
         return code;
-    if (!find_element(inside_crashes(body), "crash", &crash) ||
-        !find_element(crash.content, "log", &log))
-        return fz_fail(err, FZ_E_INTERNAL, "quincy: checked and gone");
     struct fz_span text = value_of(&b, log.content);
     if (b.failed)
         return fz_arena_fail(arena, err);

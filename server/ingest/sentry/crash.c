@@ -90,7 +90,7 @@ read_signal(struct sentry *s, const json_t *signal, const char *type)
 {
     struct ingest_builder *b = &s->b;
     struct report_crash *crash = &b->report->crash;
-    static const char *const dropping[] = {"SIGILL", "SIGBUS", "SIGSEGV"};
+    static const char *const dropping[] = {"SIGILL", "SIGBUS", "SIGSEGV", NULL};
     crash->signal = ingest_json_text(b, signal, "signal", "name");
     crash->signal_code = ingest_json_text(b, signal, "signal", "code_name");
     /* The SDK names the exception after the signal if there was no other. */
@@ -101,11 +101,8 @@ read_signal(struct sentry *s, const json_t *signal, const char *type)
         number = json_object_get(signal, "signal");
     if (!crash->signal && json_is_integer(number))
         crash->signal = ingest_signal_name(json_integer_value(number));
-    for (size_t i = 0; crash->signal && i < FZ_ARRAY_LEN(dropping); i++) {
-        if (strcmp(crash->signal, dropping[i]) == 0)
-            /* Known of KSCrash's handler for these signals (seen in CrashProbe's events). */
-            s->drops_frames = true;
-    }
+    /* Known of KSCrash's handler for these signals (seen in CrashProbe's events). */
+    s->drops_frames = ingest_is_one_of(fz_span_cstr(crash->signal), dropping);
 }
 
 static void

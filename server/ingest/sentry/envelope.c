@@ -40,13 +40,9 @@ format_of_dump(const struct ingest_context *in, const struct sentry_item *item)
     if (!fz_span_is(kind, "event.minidump") && !fz_span_is(kind, "event.applecrashreport"))
         return NULL;
     /* Only what holds no other report: an envelope in an envelope would nest without end. */
-    static const char *const names[] = {"minidump", "crash", "ips", "plcrash", "text"};
+    static const char *const names[] = {"minidump", "crash", "ips", "plcrash", "text", NULL};
     const struct ingest_format *format = ingest_format_of(in, item->payload);
-    for (size_t i = 0; format && i < FZ_ARRAY_LEN(names); i++) {
-        if (strcmp(format->name, names[i]) == 0)
-            return format;
-    }
-    return NULL;
+    return format && ingest_is_one_of(fz_span_cstr(format->name), names) ? format : NULL;
 }
 
 /* Which item is the report: the highest, the first of them. */

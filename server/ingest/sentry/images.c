@@ -17,12 +17,9 @@ enum { FOREIGN_SHOWN = 64 };
 static bool
 is_native(const char *type)
 {
-    static const char *const foreign[] = {"sourcemap", "proguard", "jvm", "r8", "wasm", "debugid"};
-    for (size_t i = 0; type && i < FZ_ARRAY_LEN(foreign); i++) {
-        if (strcmp(type, foreign[i]) == 0)
-            return false;
-    }
-    return true;
+    static const char *const foreign[] = {"sourcemap", "proguard", "jvm", "r8",
+                                          "wasm",      "debugid",  NULL};
+    return !ingest_is_one_of(fz_span_cstr(type), foreign);
 }
 
 static void

@@ -161,8 +161,8 @@ read_numbers(struct ingest_text *c, struct fz_span value)
     return true;
 }
 
-void
-ingest_text_read_codes(struct ingest_text *c, struct fz_span value)
+static void
+read_codes(struct ingest_text *c, struct fz_span value)
 {
     struct report_crash *crash = &c->b->report->crash;
     if (read_numbers(c, value))
@@ -181,9 +181,7 @@ ingest_text_read_codes(struct ingest_text *c, struct fz_span value)
         crash->signal_code = ingest_text(c->b, word);
     else
         ingest_text_add_extra(c, fz_span_cstr("Exception Codes"), value);
-    size_t at = fz_text_find(value, " at ");
-    struct fz_span addr =
-        at == SIZE_MAX ? (struct fz_span){NULL, 0} : fz_text_trim(fz_span_from(value, at + 4));
+    struct fz_span addr = fz_text_trim(ingest_text_after(value, " at ", NULL));
     /* A code of 0 with the address 0 is what writers without a code write. */
     bool nothing = crash->n_mach_codes == 1 && crash->mach_codes[0] == 0;
     if (ingest_text_cut_hex(&addr, &number) && (number || !nothing)) {
@@ -198,7 +196,7 @@ read_subtype(struct ingest_text *c, struct fz_span value)
     struct report_crash *crash = &c->b->report->crash;
     crash->subtype = ingest_text(c->b, value);
     if (fz_span_begins(value, "KERN_") || fz_span_begins(value, "EXC_"))
-        ingest_text_read_codes(c, value);
+        read_codes(c, value);
 }
 
 static const struct key {
@@ -224,7 +222,7 @@ static const struct key {
     {"Triggered by Thread", .read = read_thread_number},
     {"Highlighted by Thread", .read = read_thread_number},
     {"Exception Type", .read = read_type},
-    {"Exception Codes", .read = ingest_text_read_codes},
+    {"Exception Codes", .read = read_codes},
     {"Exception Subtype", .read = read_subtype},
 };
 

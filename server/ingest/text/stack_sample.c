@@ -55,9 +55,7 @@ parse_call(struct fz_span text, struct ingest_text_frame *ret)
     struct fz_span rest = fz_span_from(text, open + 1);
     if (!ingest_text_cut_hex(&rest, &frame.addr))
         return false;
-    size_t close = fz_text_find(rest, "]");
-    struct fz_span place =
-        close == SIZE_MAX ? (struct fz_span){NULL, 0} : fz_text_trim(fz_span_from(rest, close + 1));
+    struct fz_span place = fz_text_trim(ingest_text_after(rest, "]", NULL));
     struct fz_span name = fz_text_trim(fz_span_until(text, open));
     struct fz_span shorter = name;
     /* spindump has the image in the last group, sample in "(in Demo)". */

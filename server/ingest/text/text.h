@@ -55,8 +55,6 @@ bool ingest_text_read_key(struct ingest_text *c, struct fz_span key, struct fz_s
 bool ingest_text_is_key(struct fz_span key);
 /* Once all lines are read: everything into the report, extras too. */
 void ingest_text_settle(struct ingest_text *c);
-/* "KERN_INVALID_ADDRESS at 0x10" */
-void ingest_text_read_codes(struct ingest_text *c, struct fz_span value);
 
 /* sections.c: is this the heading of a section, whose lines may look like keys? */
 bool ingest_text_is_section(struct fz_span key); /* in capitals or small letters */

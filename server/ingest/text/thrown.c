@@ -8,9 +8,7 @@ static struct fz_span
 quoted_after(struct fz_span text, const char *key, const char **ret_quote)
 {
     static const char *const ends[] = {"'\n", "\"\n"}, *const quotes[] = {"'", "\""};
-    size_t at = fz_text_find(text, key);
-    struct fz_span rest =
-        at == SIZE_MAX ? (struct fz_span){NULL, 0} : fz_span_from(text, at + strlen(key));
+    struct fz_span rest = ingest_text_after(text, key, NULL);
     for (size_t i = 0; i < FZ_ARRAY_LEN(quotes); i++) {
         if (!fz_span_begins(rest, quotes[i]))
             continue;
@@ -100,13 +98,12 @@ ingest_text_is_throw_stack(const struct report_frame *frames, size_t n,
                            const struct fz_span images[2])
 {
     static const char *const throwers[] = {"__exceptionPreprocess", "objc_exception_throw",
-                                           "__cxa_throw", "+[NSException raise:format:]"};
+                                           "__cxa_throw", "+[NSException raise:format:]", NULL};
     if (n == 0)
         return false;
-    for (size_t i = 0; i < FZ_ARRAY_LEN(throwers) && frames[0].n_client; i++) {
-        if (strcmp(frames[0].client[0].function, throwers[i]) == 0)
-            return true;
-    }
+    if (frames[0].n_client &&
+        ingest_is_one_of(fz_span_cstr(frames[0].client[0].function), throwers))
+        return true;
     /* Without names the two images are enough: __exceptionPreprocess in CoreFoundation calls
      * objc_exception_throw. */
     bool foundation = fz_span_is(images[0], "CoreFoundation") ||
