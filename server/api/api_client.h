@@ -183,7 +183,7 @@ FZ_MUST_CHECK enum fz_code api_wait(struct api_call *call, api_check_fn check, v
 /* ---- reports in ----------------------------------------------------------------------------- */
 
 /* What became of the reports of one body. */
-struct api_taken {
+struct api_accepted {
     const struct store_report_new *items; /* stored, or known before (is_duplicate) */
     size_t n;
     size_t n_refused;             /* reports in the body that cannot be read */
@@ -192,8 +192,8 @@ struct api_taken {
 
 /* Answers the request; called once, when all of them are on disk, on the committer's thread: must
  * not block. `user` is api_intake.user. */
-typedef void (*api_taken_fn)(struct http_request *request, const struct api_taken *taken,
-                             void *user);
+typedef void (*api_accepted_fn)(struct http_request *request, const struct api_accepted *accepted,
+                                void *user);
 
 struct api_intake {
     struct api *api;
@@ -207,7 +207,7 @@ struct api_intake {
     const struct children_result
         *result;            /* of api_intake_read(), in `arena`; NULL = not read yet */
     struct fz_arena *arena; /* taken over if not NULL (its content moves); NULL = a new one */
-    api_taken_fn answer;
+    api_accepted_fn answer;
     void *user; /* e.g. in the arena; lives as long */
 };
 

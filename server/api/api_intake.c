@@ -15,7 +15,7 @@
  * known then if it was stored. */
 enum { COMMIT_WITHIN_MS = 1800 };
 
-struct taking {
+struct batch {
     struct api_intake intake;
     struct fz_arena arena; /* what the child found, and what the client's protocol put there */
     struct store_report_new *items;
@@ -27,21 +27,21 @@ struct taking {
 };
 
 static void
-destroy_taking(struct taking *taking)
+destroy_batch(struct batch *batch)
 {
-    fz_arena_deinit(&taking->arena);
-    free(taking);
+    fz_arena_deinit(&batch->arena);
+    free(batch);
 }
 
 static void
-count(const struct taking *taking)
+count(const struct batch *batch)
 {
-    struct metrics *metrics = taking->intake.api->config.metrics;
-    for (size_t i = 0; !taking->intake.transient && i < taking->n; i++) {
-        const struct store_report_new *item = &taking->items[i];
+    struct metrics *metrics = batch->intake.api->config.metrics;
+    for (size_t i = 0; !batch->intake.transient && i < batch->n; i++) {
+        const struct store_report_new *item = &batch->items[i];
         /* A repeated report takes no space, so it does not count for the quota. */
         if (!item->is_duplicate)
-            api_usage_add(taking->intake.api->usage, item->project_id, STORE_USAGE_REPORTS,
+            api_usage_add(batch->intake.api->usage, item->project_id, STORE_USAGE_REPORTS,
                           item->body.len);
         if (metrics && item->is_duplicate)
             metrics->reports_duplicate++;
@@ -52,43 +52,43 @@ count(const struct taking *taking)
 
 /* One item less is open; the last one answers. */
 static void
-close_one(struct taking *taking)
+close_one(struct batch *batch)
 {
-    if (atomic_fetch_sub(&taking->n_open, 1) > 1)
+    if (atomic_fetch_sub(&batch->n_open, 1) > 1)
         return;
-    struct http_request *request = taking->intake.request;
-    if (atomic_load(&taking->is_unstored)) {
+    struct http_request *request = batch->intake.request;
+    if (atomic_load(&batch->is_unstored)) {
         /* Those that were stored are known when the client sends all of them again. */
-        http_respond_error(request, &taking->failure);
+        http_respond_error(request, &batch->failure);
     } else {
-        struct api_taken taken = {.items = taking->items,
-                                  .n = taking->n,
-                                  .n_refused = taking->n_refused,
-                                  .first = taking->n_refused ? &taking->first : NULL};
-        count(taking);
+        struct api_accepted accepted = {.items = batch->items,
+                                        .n = batch->n,
+                                        .n_refused = batch->n_refused,
+                                        .first = batch->n_refused ? &batch->first : NULL};
+        count(batch);
         http_answer_within(request, 0);
-        if (taking->n > 0)
-            http_log_note(request, "report", taking->items[0].id);
-        taking->intake.answer(request, &taken, taking->intake.user);
+        if (batch->n > 0)
+            http_log_note(request, "report", batch->items[0].id);
+        batch->intake.answer(request, &accepted, batch->intake.user);
     }
-    destroy_taking(taking);
+    destroy_batch(batch);
 }
 
 static void
-fail_one(struct taking *taking, enum fz_code code, const char *text)
+fail_one(struct batch *batch, enum fz_code code, const char *text)
 {
-    if (!atomic_exchange(&taking->is_unstored, true))
-        fz_ignore(fz_fail(&taking->failure, code, "%s", text)); /* only fills it */
+    if (!atomic_exchange(&batch->is_unstored, true))
+        fz_ignore(fz_fail(&batch->failure, code, "%s", text)); /* only fills it */
 }
 
 /* On the committer's thread: must not block. */
 static void
 committed(void *user, struct store_report_new *item FZ_UNUSED, enum fz_code code, const char *text)
 {
-    struct taking *taking = user;
+    struct batch *batch = user;
     if (code != FZ_OK)
-        fail_one(taking, code, text);
-    close_one(taking);
+        fail_one(batch, code, text);
+    close_one(batch);
 }
 
 /* Lengths too, so that bytes cannot move from one piece to the next unseen. */
@@ -127,21 +127,21 @@ identify(const struct children_result *result, const struct proto_item *item, st
 }
 
 static void
-make_row(const struct taking *taking, const struct proto_item *item, struct fz_span body,
+make_row(const struct batch *batch, const struct proto_item *item, struct fz_span body,
          struct store_report_new *ret)
 {
     /* For a report whose sender gave it none. */
     struct fz_uuid uuid = fz_uuid_new();
     *ret = (struct store_report_new){
-        .project_id = taking->intake.project_id,
+        .project_id = batch->intake.project_id,
         .format = item->format,
         .reader = item->reader,
         .body = body,
         .received_ms = fz_time_now_ms(),
-        .transient = taking->intake.transient,
+        .transient = batch->intake.transient,
     };
     /* A report that only passes through must never meet a stored one by its id. */
-    if (*item->id && !taking->intake.transient)
+    if (*item->id && !batch->intake.transient)
         memcpy(ret->id, item->id, sizeof(ret->id));
     else
         fz_uuid_format(&uuid, ret->id);
@@ -150,16 +150,16 @@ make_row(const struct taking *taking, const struct proto_item *item, struct fz_s
 /* One report that was not read: the server made it, or a child died of it. The child
  * of a worker judges those. */
 static enum fz_code
-take_whole(struct taking *taking, const char *format, const char *reader, struct fz_error *err)
+add_unread(struct batch *batch, const char *format, const char *reader, struct fz_error *err)
 {
-    taking->items = fz_arena_array(&taking->arena, 1, sizeof(*taking->items));
-    if (!taking->items)
-        return fz_arena_fail(&taking->arena, err);
+    batch->items = fz_arena_array(&batch->arena, 1, sizeof(*batch->items));
+    if (!batch->items)
+        return fz_arena_fail(&batch->arena, err);
     const struct proto_item item = {.format = format, .reader = reader};
-    make_row(taking, &item, taking->intake.body, &taking->items[0]);
+    make_row(batch, &item, batch->intake.body, &batch->items[0]);
     /* Of the whole body, since its parts are not known. */
-    fz_sha256_hex(taking->intake.body, taking->items[0].body_sha256);
-    taking->n = 1;
+    fz_sha256_hex(batch->intake.body, batch->items[0].body_sha256);
+    batch->n = 1;
     return FZ_OK;
 }
 
@@ -171,40 +171,40 @@ refuse(struct fz_error *err, const struct proto_item *item)
 }
 
 static enum fz_code
-take_found(struct taking *taking, const struct children_result *result, struct fz_error *err)
+add_found(struct batch *batch, const struct children_result *result, struct fz_error *err)
 {
     const struct proto_intake *found = &result->found;
     uint64_t n_all = found->n_items + found->n_cut;
     /* The answer is the report itself, so there can be only one. */
-    if (taking->intake.transient && n_all > 1)
+    if (batch->intake.transient && n_all > 1)
         return fz_fail(err, FZ_E_UNSUPPORTED, "%llu reports in one body; send them one by one",
                        (unsigned long long)n_all);
-    taking->items = fz_arena_array(&taking->arena, found->n_items, sizeof(*taking->items));
-    if (!taking->items)
-        return fz_arena_fail(&taking->arena, err);
+    batch->items = fz_arena_array(&batch->arena, found->n_items, sizeof(*batch->items));
+    if (!batch->items)
+        return fz_arena_fail(&batch->arena, err);
     enum fz_code code = FZ_OK;
     for (size_t i = 0; code == FZ_OK && i < found->n_items; i++) {
         const struct proto_item *item = &found->items[i];
         if (item->code != FZ_OK) {
-            if (taking->n_refused++ == 0)
-                refuse(&taking->first, item);
+            if (batch->n_refused++ == 0)
+                refuse(&batch->first, item);
             continue;
         }
-        struct store_report_new *row = &taking->items[taking->n++];
-        make_row(taking, item, children_item_body(result, item, taking->intake.body), row);
-        code = identify(result, item, taking->intake.body, row->body_sha256, err);
+        struct store_report_new *row = &batch->items[batch->n++];
+        make_row(batch, item, children_item_body(result, item, batch->intake.body), row);
+        code = identify(result, item, batch->intake.body, row->body_sha256, err);
     }
     /* One that can be read is enough: the sender learns of the others in the answer. */
-    if (code == FZ_OK && taking->n == 0) {
-        if (taking->n_refused == 0)
+    if (code == FZ_OK && batch->n == 0) {
+        if (batch->n_refused == 0)
             return fz_fail(err, FZ_E_MALFORMED, "no report in the body");
-        *err = taking->first;
-        return taking->first.code;
+        *err = batch->first;
+        return batch->first.code;
     }
-    if (found->n_cut && taking->n_refused == 0)
-        fz_ignore(fz_fail(&taking->first, FZ_E_LIMIT, "more than %d reports in one body",
+    if (found->n_cut && batch->n_refused == 0)
+        fz_ignore(fz_fail(&batch->first, FZ_E_LIMIT, "more than %d reports in one body",
                           PROTO_ITEMS_MAX)); /* only fills it */
-    taking->n_refused += found->n_cut;
+    batch->n_refused += found->n_cut;
     return code;
 }
 
@@ -219,58 +219,58 @@ api_intake_read(const struct api_intake *intake, struct children_result *ret, st
 }
 
 static enum fz_code
-take_body(struct taking *taking, struct fz_error *err)
+add_reports(struct batch *batch, struct fz_error *err)
 {
-    struct api_intake intake = taking->intake;
+    struct api_intake intake = batch->intake;
     struct children_result result;
     if (intake.own_format)
-        return take_whole(taking, intake.own_format, intake.own_format, err);
+        return add_unread(batch, intake.own_format, intake.own_format, err);
     if (!intake.result) {
-        intake.arena = &taking->arena;
+        intake.arena = &batch->arena;
         enum fz_code code = api_intake_read(&intake, &result, err);
         if (code != FZ_OK)
             return code;
         intake.result = &result;
     }
-    return intake.result->is_unchecked ? take_whole(taking, "unknown", NULL, err)
-                                       : take_found(taking, intake.result, err);
+    return intake.result->is_unchecked ? add_unread(batch, "unknown", NULL, err)
+                                       : add_found(batch, intake.result, err);
 }
 
 enum fz_code
 api_intake(const struct api_intake *intake, struct fz_error *err)
 {
-    struct taking *taking = calloc(1, sizeof(*taking));
-    if (!taking)
+    struct batch *batch = calloc(1, sizeof(*batch));
+    if (!batch)
         return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
-    taking->intake = *intake;
+    batch->intake = *intake;
     /* The reports must live until the commit, longer than the handler that owns the arena. */
     if (intake->arena)
-        taking->arena = *intake->arena;
+        batch->arena = *intake->arena;
     else
-        fz_arena_init(&taking->arena, intake->api->config.limits->report_memory);
-    enum fz_code code = take_body(taking, err);
+        fz_arena_init(&batch->arena, intake->api->config.limits->report_memory);
+    enum fz_code code = add_reports(batch, err);
     if (code != FZ_OK) {
         if (intake->arena)
-            *intake->arena = taking->arena; /* grown by the reading; still the caller's */
+            *intake->arena = batch->arena; /* grown by the reading; still the caller's */
         else
-            fz_arena_deinit(&taking->arena);
-        free(taking);
+            fz_arena_deinit(&batch->arena);
+        free(batch);
         return code;
     }
     if (intake->arena) /* moved */
         fz_arena_init(intake->arena, intake->arena->cap);
     http_answer_within(intake->request, COMMIT_WITHIN_MS);
-    size_t n = taking->n; /* `taking` may be gone after the last submission */
-    atomic_store(&taking->n_open, n + 1);
+    size_t n = batch->n; /* `batch` may be gone after the last submission */
+    atomic_store(&batch->n_open, n + 1);
     for (size_t i = 0; i < n; i++) {
         struct fz_error refused;
-        code = store_committer_submit(intake->api->committer, &taking->items[i], committed, taking,
+        code = store_committer_submit(intake->api->committer, &batch->items[i], committed, batch,
                                       &refused);
         if (code != FZ_OK) {
-            fail_one(taking, code, refused.text);
-            close_one(taking);
+            fail_one(batch, code, refused.text);
+            close_one(batch);
         }
     }
-    close_one(taking);
+    close_one(batch);
     return FZ_OK;
 }

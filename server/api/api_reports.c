@@ -54,8 +54,8 @@ answer_columns(struct api_call *call, const struct store_report *columns, int st
 /* The body that a report was made from, if the answer is that text with names added; empty if it is
  * rendered from the result. */
 static enum fz_code
-kept_body(struct api_call *call, const struct store_report *columns, enum report_form form,
-          struct fz_span *ret, struct fz_error *err)
+original_body(struct api_call *call, const struct store_report *columns, enum report_form form,
+              struct fz_span *ret, struct fz_error *err)
 {
     bool rebuild;
     enum fz_code code = api_query_flag(call->request, "rebuild", &rebuild, err);
@@ -91,7 +91,7 @@ answer_rendered(struct api_call *call, const struct store_report *columns, struc
                                                        : REPORT_FORM_JSON;
     const char *type = form == REPORT_FORM_JSON ? "application/json" : "text/plain; charset=utf-8";
     struct fz_span body;
-    code = kept_body(call, columns, form, &body, err);
+    code = original_body(call, columns, form, &body, err);
     /* With a body, names go into the sender's own text, so that tools that parse it still can. */
     if (code == FZ_OK)
         code = report_write(&report, &envelope, body, form, &out, NULL, err);

@@ -34,23 +34,23 @@ promise_queued(struct http_request *request, const char *id, const char *report_
 
 /* The first report's id is where a single report's id is; the list has all of them. */
 static void
-answer_several(struct http_request *request, const struct api_taken *taken)
+answer_several(struct http_request *request, const struct api_accepted *accepted)
 {
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
     struct json_write w = json_write_start(&out);
     json_write_open(&w, NULL, '{');
-    api_write_status(&w, taken->items[0].id, "queued", taken->items[0].format);
+    api_write_status(&w, accepted->items[0].id, "queued", accepted->items[0].format);
     json_write_open(&w, "reports", '[');
-    for (size_t i = 0; i < taken->n; i++) {
+    for (size_t i = 0; i < accepted->n; i++) {
         json_write_open(&w, NULL, '{');
-        api_write_status(&w, taken->items[i].id, "queued", taken->items[i].format);
+        api_write_status(&w, accepted->items[i].id, "queued", accepted->items[i].format);
         json_write_close(&w, '}');
     }
     json_write_close(&w, ']');
     /* Those that are stored must not be sent again because of the others. */
-    if (taken->n_refused) {
-        json_write_u64(&w, "refused", taken->n_refused);
-        json_write_text(&w, "refused_why", taken->first->text);
+    if (accepted->n_refused) {
+        json_write_u64(&w, "refused", accepted->n_refused);
+        json_write_text(&w, "refused_why", accepted->first->text);
     }
     json_write_close(&w, '}');
     http_respond_json(request, 202, fz_buffer_span(&out));
@@ -59,13 +59,13 @@ answer_several(struct http_request *request, const struct api_taken *taken)
 /* On the committer's thread: must not block. `user` is how the request waits for its report, NULL
  * if it does not; made before, so that nothing can fail after the commit. */
 static void
-answer_taken(struct http_request *request, const struct api_taken *taken, void *user)
+answer_accepted(struct http_request *request, const struct api_accepted *accepted, void *user)
 {
     struct api_wait *wait = user;
-    const struct store_report_new *item = taken->items;
-    if (taken->n + taken->n_refused > 1) {
+    const struct store_report_new *item = accepted->items;
+    if (accepted->n + accepted->n_refused > 1) {
         /* Waiting is for one report: an answer with several would have to wait for all of them. */
-        answer_several(request, taken);
+        answer_several(request, accepted);
         free(wait);
         return;
     }
@@ -139,7 +139,7 @@ submit(struct api *api, struct http_request *request, bool transient, struct fz_
                                       .project_id = like.project_id,
                                       .transient = transient,
                                       .body = http_body(request),
-                                      .answer = answer_taken,
+                                      .answer = answer_accepted,
                                       .user = wait};
     code = api_intake(&intake, err);
     if (code != FZ_OK) /* else the callback has it, and may have ended it already */
@@ -169,7 +169,7 @@ api_symbolicate_body(struct api_call *call, struct fz_span body, api_finished_fn
                                       /* The server wrote it, so no child has to check it first. */
                                       .own_format = "framezero",
                                       .arena = call->arena,
-                                      .answer = answer_taken,
+                                      .answer = answer_accepted,
                                       .user = wait};
     code = api_intake(&intake, err);
     if (code != FZ_OK)

@@ -270,7 +270,7 @@ pause_between(struct api_tokens *tokens, int64_t begun_ms, int64_t took_ms)
 /* Take those out of the list who are not to wait any longer: all, or who was there before the
  * reading. Under the lock. */
 static struct api_tokens_waiter *
-take_waiters(struct api_tokens *tokens, bool all)
+remove_waiters(struct api_tokens *tokens, bool all)
 {
     struct api_tokens_waiter *taken = NULL;
     for (struct api_tokens_waiter **at = &tokens->waiters; *at;) {
@@ -324,7 +324,7 @@ read_once(struct api_tokens *tokens, int64_t now)
     tokens->n_ended = tokens->n_begun;
     tokens->last_code = code;
     tokens->last_err = err;
-    struct api_tokens_waiter *waiters = take_waiters(tokens, false);
+    struct api_tokens_waiter *waiters = remove_waiters(tokens, false);
     pthread_cond_broadcast(&tokens->read);
     pthread_mutex_unlock(&tokens->lock);
     if (code != FZ_OK)
@@ -403,6 +403,6 @@ api_tokens_stop(struct api_tokens *tokens)
     pthread_join(tokens->thread, NULL);
     /* Their connections are still open: each gets its 503. */
     enum fz_code code = fz_fail(&err, FZ_E_UNAVAILABLE, "the server is stopping");
-    call_waiters(take_waiters(tokens, true), code, &err);
+    call_waiters(remove_waiters(tokens, true), code, &err);
     destroy(tokens);
 }

@@ -40,19 +40,19 @@ respond_text(struct http_request *request, int status, const char *type, const c
 /* ---- answers ------------------------------------------------------------------------------ */
 
 static void
-answer_json(struct http_request *request, const struct api_taken *taken, void *user FZ_UNUSED)
+answer_json(struct http_request *request, const struct api_accepted *accepted, void *user FZ_UNUSED)
 {
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
     struct json_write w = json_write_start(&out);
     json_write_open(&w, NULL, '{');
     json_write_open(&w, "reports", '[');
-    for (size_t i = 0; i < taken->n; i++)
-        json_write_text(&w, NULL, taken->items[i].id);
+    for (size_t i = 0; i < accepted->n; i++)
+        json_write_text(&w, NULL, accepted->items[i].id);
     json_write_close(&w, ']');
     /* The client deletes all of its reports now, so nothing else says that one is missing. */
-    if (taken->n_refused) {
-        json_write_u64(&w, "refused", taken->n_refused);
-        json_write_text(&w, "refused_why", taken->first->text);
+    if (accepted->n_refused) {
+        json_write_u64(&w, "refused", accepted->n_refused);
+        json_write_text(&w, "refused_why", accepted->first->text);
     }
     json_write_close(&w, '}');
     http_respond_json(request, 200, fz_buffer_span(&out));
@@ -61,7 +61,7 @@ answer_json(struct http_request *request, const struct api_taken *taken, void *u
 static const char xml_type[] = "application/xml; charset=utf-8";
 
 static void
-answer_quincy(struct http_request *request, const struct api_taken *taken FZ_UNUSED,
+answer_quincy(struct http_request *request, const struct api_accepted *accepted FZ_UNUSED,
               void *user FZ_UNUSED)
 {
     respond_text(request, 200, xml_type,
@@ -69,14 +69,15 @@ answer_quincy(struct http_request *request, const struct api_taken *taken FZ_UNU
 }
 
 static void
-answer_hockey(struct http_request *request, const struct api_taken *taken, void *user FZ_UNUSED)
+answer_hockey(struct http_request *request, const struct api_accepted *accepted,
+              void *user FZ_UNUSED)
 {
     char text[256];
     snprintf(text, sizeof(text),
              "<?xml version=\"1.0\" encoding=\"UTF-8\"?><plist version=\"1.0\"><dict>"
              "<key>status</key><integer>1</integer><key>id</key><string>%s</string>"
              "</dict></plist>\n",
-             taken->items[0].id);
+             accepted->items[0].id);
     respond_text(request, 200, xml_type, text);
 }
 
@@ -88,19 +89,20 @@ dashed(const char *id, char ret[40])
 }
 
 static void
-answer_id(struct http_request *request, const struct api_taken *taken, void *user FZ_UNUSED)
+answer_id(struct http_request *request, const struct api_accepted *accepted, void *user FZ_UNUSED)
 {
     char id[40];
     /* Crashpad stores the text as the id of its report. */
-    dashed(taken->items[0].id, id);
+    dashed(accepted->items[0].id, id);
     respond_text(request, 200, "text/plain", id);
 }
 
 static void
-answer_socorro(struct http_request *request, const struct api_taken *taken, void *user FZ_UNUSED)
+answer_socorro(struct http_request *request, const struct api_accepted *accepted,
+               void *user FZ_UNUSED)
 {
     char id[40], text[64];
-    dashed(taken->items[0].id, id);
+    dashed(accepted->items[0].id, id);
     snprintf(text, sizeof(text), "CrashID=bp-%s\n", id);
     respond_text(request, 200, "text/plain", text);
 }
@@ -108,7 +110,7 @@ answer_socorro(struct http_request *request, const struct api_taken *taken, void
 /* ---- bodies ------------------------------------------------------------------------------- */
 
 struct sender {
-    api_taken_fn answer;
+    api_accepted_fn answer;
     /* Answers a body that can never be read; NULL: with the error. */
     void (*refuse)(struct http_request *request, const struct fz_error *err);
 };

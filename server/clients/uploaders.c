@@ -153,7 +153,7 @@ upload_part(struct api_call *call, int body, const struct fz_form_part *file, st
 }
 
 static enum fz_code
-take_form(struct api_call *call, struct fz_error *err)
+post_form(struct api_call *call, struct fz_error *err)
 {
     const struct uploader *uploader = uploader_of(call->request);
     const char *type = http_header(call->request, "Content-Type");
@@ -201,7 +201,7 @@ const struct api_routes clients_uploaders = {
             .scope = STORE_SCOPE_UPLOAD,
             .body = API_BODY_SYMBOLS,
             .flags = HTTP_ROUTE_LOOSE,
-            .run = take_form,
+            .run = post_form,
             .find_token = find_token,
         },
 };

@@ -71,8 +71,8 @@ is_unknown(const struct http_request *request)
 }
 
 static enum fz_code
-take(struct http_request *request, struct http_budget *budget, struct http_holding *holding,
-     size_t more)
+charge(struct http_request *request, struct http_budget *budget, struct http_holding *holding,
+       size_t more)
 {
     struct fz_error err;
     enum fz_code code =
@@ -107,8 +107,8 @@ memory_reserve(struct http_request *request, struct http_memory *memory, size_t 
         room = need > most ? need : (size_t)most;
     size_t growth = room - memory->room;
     enum fz_code code =
-        take(request, is_unknown(request) ? &server->unknown_memory : &server->body_memory,
-             &request->memory, growth);
+        charge(request, is_unknown(request) ? &server->unknown_memory : &server->body_memory,
+               &request->memory, growth);
     if (code != FZ_OK)
         return code;
     uint8_t *data = realloc(memory->data, room);
@@ -177,8 +177,8 @@ write_file(void *arg, struct fz_span bytes, struct fz_error *err)
 {
     struct http_request *request = arg;
     (void)err; /* recorded in the request */
-    enum fz_code code = is_unknown(request) ? take(request, &request->server->unknown_disk,
-                                                   &request->disk, bytes.len)
+    enum fz_code code = is_unknown(request) ? charge(request, &request->server->unknown_disk,
+                                                     &request->disk, bytes.len)
                                             : FZ_OK;
     if (code != FZ_OK)
         return code;

@@ -127,8 +127,8 @@ write_to(struct http_content *content, bool in_file, struct fz_span body, struct
 }
 
 static enum fz_code
-keep_in(struct http_content *content, bool in_file, struct fz_span body,
-        const struct http_client *client, int64_t token_id, struct fz_error *err)
+place_in(struct http_content *content, bool in_file, struct fz_span body,
+         const struct http_client *client, int64_t token_id, struct fz_error *err)
 {
     struct http_contents *contents = content->contents;
     enum fz_code code = http_budget_take(in_file ? &contents->disk : &contents->memory,
@@ -143,15 +143,15 @@ keep_in(struct http_content *content, bool in_file, struct fz_span body,
 
 /* The better place first; with a full disk, answers still go out as long as memory lasts. */
 static enum fz_code
-keep(struct http_content *content, struct fz_span body, const struct http_client *client,
-     int64_t token_id, struct fz_error *err)
+place(struct http_content *content, struct fz_span body, const struct http_client *client,
+      int64_t token_id, struct fz_error *err)
 {
     bool is_short = body.len <= HTTP_CONTENT_IN_MEMORY;
-    enum fz_code code = keep_in(content, !is_short, body, client, token_id, err);
+    enum fz_code code = place_in(content, !is_short, body, client, token_id, err);
     /* A long answer in memory is for a full disk only: a client over its share of the disk must
      * not get a share of the memory too. */
     if (code != FZ_OK && (is_short || code == FZ_E_UNAVAILABLE))
-        code = keep_in(content, is_short, body, client, token_id, err);
+        code = place_in(content, is_short, body, client, token_id, err);
     return code;
 }
 
@@ -177,7 +177,7 @@ http_content_make(struct http_contents *contents, struct fz_span body,
         *ret = found;
         return FZ_OK;
     }
-    enum fz_code code = keep(content, body, client, token_id, err);
+    enum fz_code code = place(content, body, client, token_id, err);
     pthread_mutex_lock(&contents->lock);
     content->state = code != FZ_OK ? FAILED : READY;
     if (code != FZ_OK)

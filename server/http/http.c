@@ -106,7 +106,7 @@ raise_file_limit(void)
 /* libmicrohttpd would decode %XX in place; uri.c does it after the split into segments and pairs.
  */
 static size_t
-keep_escapes(void *arg, struct MHD_Connection *mhd, char *text)
+leave_escapes(void *arg, struct MHD_Connection *mhd, char *text)
 {
     (void)arg, (void)mhd;
     return strlen(text);
@@ -132,7 +132,7 @@ start_daemon(struct http_server *server, struct fz_error *err)
         MHD_OPTION_NOTIFY_CONNECTION, http_conn_notify, server,                     /* */
         MHD_OPTION_NOTIFY_COMPLETED, http_request_on_completed, server,             /* */
         MHD_OPTION_URI_LOG_CALLBACK, http_request_on_line, server,                  /* */
-        MHD_OPTION_UNESCAPE_CALLBACK, keep_escapes, NULL,                           /* */
+        MHD_OPTION_UNESCAPE_CALLBACK, leave_escapes, NULL,                          /* */
         MHD_OPTION_ARRAY, strict, MHD_OPTION_END);
     if (!server->daemon)
         return fz_fail(err, FZ_E_UNAVAILABLE, "libmicrohttpd does not start on %s", server->url);

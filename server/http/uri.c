@@ -32,7 +32,8 @@ decode(const char *raw, size_t len, bool plus_is_space, char *to)
 
 /* A run of the target, decoded and NUL-terminated at *at, which moves on. */
 static enum fz_code
-take(const char *raw, size_t len, bool in_query, char **at, const char **ret, struct fz_error *err)
+decode_run(const char *raw, size_t len, bool in_query, char **at, const char **ret,
+           struct fz_error *err)
 {
     char *start = *at;
     char *end = decode(raw, len, in_query, start);
@@ -62,7 +63,7 @@ parse_path(const char *raw, size_t len, struct http_uri *uri, char **at, struct 
             return fz_fail(err, FZ_E_LIMIT, "the path has more than %d segments",
                            (int)HTTP_MAX_SEGMENTS);
         enum fz_code code =
-            take(raw + start, end - start, false, at, &uri->segments[uri->n_segments], err);
+            decode_run(raw + start, end - start, false, at, &uri->segments[uri->n_segments], err);
         if (code != FZ_OK)
             return code;
         uri->n_segments++;
@@ -87,9 +88,9 @@ parse_query(const char *raw, size_t len, struct http_uri *uri, char **at, struct
                 return fz_fail(err, FZ_E_LIMIT, "the query has more than %d parameters",
                                (int)HTTP_MAX_PAIRS);
             struct http_pair *pair = &uri->query[uri->n_query];
-            enum fz_code code = take(raw + start, name_len, true, at, &pair->name, err);
+            enum fz_code code = decode_run(raw + start, name_len, true, at, &pair->name, err);
             if (code == FZ_OK)
-                code = take(raw + value_at, end - value_at, true, at, &pair->value, err);
+                code = decode_run(raw + value_at, end - value_at, true, at, &pair->value, err);
             if (code != FZ_OK)
                 return code;
             uri->n_query++;

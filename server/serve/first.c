@@ -71,7 +71,7 @@ write_json(const char *path, const json_t *root, struct fz_error *err)
 }
 
 static bool
-take_text(const json_t *root, const char *name, char ret[STORE_TOKEN_TEXT])
+copy_text(const json_t *root, const char *name, char ret[STORE_TOKEN_TEXT])
 {
     const char *text = json_string_value(json_object_get(root, name));
     size_t len = text ? strlen(text) : 0;
@@ -88,8 +88,8 @@ read_unfinished(const struct config *config, struct serve_first *first)
     char path[PATH_BYTES];
     make_path(config, unfinished_name, path);
     json_auto_t *root = json_load_file(path, 0, NULL);
-    return root && take_text(root, "ingest_key", first->ingest_key) &&
-           take_text(root, "admin_token", first->admin_token);
+    return root && copy_text(root, "ingest_key", first->ingest_key) &&
+           copy_text(root, "admin_token", first->admin_token);
 }
 
 static enum fz_code

@@ -21,7 +21,7 @@ enum { LOCK_WAIT_MS = 1000, LOCK_STEP_MS = 10 };
 /* ---- directory and lock ------------------------------------------------------------------ */
 
 static enum fz_code
-take_lock(const char *database_path, int *ret_fd, struct fz_error *err)
+acquire_lock(const char *database_path, int *ret_fd, struct fz_error *err)
 {
     char path[PATH_MAX + 16];
     snprintf(path, sizeof(path), "%s.lock", database_path);
@@ -60,7 +60,7 @@ serve_setup_directory(const struct config *config, int *ret_lock_fd, struct fz_e
     enum fz_code code = fz_file_make_dirs(temp, err);
     *ret_lock_fd = -1;
     if (code == FZ_OK && fz_text_has_prefix(config->database, "sqlite:"))
-        code = take_lock(config->database + strlen("sqlite:"), ret_lock_fd, err);
+        code = acquire_lock(config->database + strlen("sqlite:"), ret_lock_fd, err);
     return code;
 }
 

@@ -71,7 +71,7 @@ test_dif(void **state)
     struct sentry_dif dif;
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
     struct json_write w = json_write_start(&out);
-    sentry_cli_dif_take(&file, &dif);
+    sentry_cli_dif_of(&file, &dif);
     assert_true(dif.has_symtab && dif.has_dwarf && !dif.has_unwind);
     sentry_cli_dif(&w, NULL, &dif);
     json_auto_t *got = json_loads(fz_buffer_cstr(&out), 0, NULL);
@@ -81,7 +81,7 @@ test_dif(void **state)
     assert_int_equal(json_array_size(json_object_get(json_object_get(got, "data"), "features")), 2);
     assert_true(json_is_null(json_object_get(got, "dateCreated")));
     /* A symbol map has no architecture. */
-    sentry_cli_dif_take(&nothing, &dif);
+    sentry_cli_dif_of(&nothing, &dif);
     assert_true(fz_uuid_is_nil(&dif.uuid));
     fz_buffer_clear(&out);
     w = json_write_start(&out);

@@ -46,7 +46,7 @@ struct sentry_dif {
 const char *sentry_cli_type(enum store_symbol_kind kind);
 void sentry_cli_dif(struct json_write *w, const char *key, const struct sentry_dif *dif);
 /* The same from one file of an upload's result; texts are borrowed from it. */
-void sentry_cli_dif_take(const struct upload_file *file, struct sentry_dif *ret);
+void sentry_cli_dif_of(const struct upload_file *file, struct sentry_dif *ret);
 /* `null` where the text or time is not known, as the client's models want some keys. */
 void sentry_cli_put_text(struct json_write *w, const char *key, const char *text);
 void sentry_cli_put_time(struct json_write *w, const char *key, int64_t unix_ms);

@@ -88,7 +88,7 @@ struct sink {
 };
 
 static enum fz_code
-take_bytes(void *user, struct fz_span bytes, struct fz_error *err)
+write_bytes(void *user, struct fz_span bytes, struct fz_error *err)
 {
     struct sink *sink = user;
     fz_hash_update(sink->hash, bytes);
@@ -118,7 +118,7 @@ read_part(struct api_call *call, int body, const struct fz_form_part *part, bool
             continue;
         if (n <= 0)
             return fz_fail(err, FZ_E_INTERNAL, "the request ended before its chunk");
-        code = http_inflate_feed(inflate, fz_span_make(piece, (size_t)n), take_bytes, sink, err);
+        code = http_inflate_feed(inflate, fz_span_make(piece, (size_t)n), write_bytes, sink, err);
         at += (uint64_t)n;
     }
     return code != FZ_OK ? code : http_inflate_finish(inflate, err);

@@ -99,7 +99,7 @@ judge_done(struct api_call *call, struct sentry_file *file, const struct store_u
     if (problem)
         return fail_file(call, file, problem, err);
     /* The texts are in the arena of the call, as the answer is. */
-    sentry_cli_dif_take(found, &file->dif);
+    sentry_cli_dif_of(found, &file->dif);
     file->dif.id = fz_arena_strdup(call->arena, upload->id);
     file->state = SENTRY_OK;
     return file->dif.id ? FZ_OK : fz_arena_fail(call->arena, err);
@@ -232,7 +232,7 @@ kind_of(int fd)
 }
 
 static enum fz_code
-keep_file(struct api_call *call, struct sentry_file *file, int fd, struct fz_error *err)
+store_file(struct api_call *call, struct sentry_file *file, int fd, struct fz_error *err)
 {
     struct store_assembled made = {.project_id = call->project_id,
                                    .kind = kind_of(fd),
@@ -299,14 +299,14 @@ join(struct api_call *call, struct sentry_file *file, struct fz_error *err)
                  file->sha1);
         return fail_file(call, file, text, err);
     }
-    code = keep_file(call, file, fd, err);
+    code = store_file(call, file, fd, err);
     return code != FZ_OK ? code : sentry_file_look(call, file, err);
 }
 
 /* Chunks are lent out: for each time it was sent, files may take so many bytes of a chunk. */
 static enum fz_code
-take_and_join(struct api_call *call, struct sentry_file *file, uint64_t size, uint64_t *joined,
-              struct fz_error *err)
+reserve_and_join(struct api_call *call, struct sentry_file *file, uint64_t size, uint64_t *joined,
+                 struct fz_error *err)
 {
     bool all = false;
     enum fz_code code =
@@ -354,5 +354,5 @@ sentry_file_step(struct api_call *call, struct sentry_file *file, uint64_t *join
         file->state = SENTRY_ASSEMBLING;
         return FZ_OK;
     }
-    return take_and_join(call, file, size, joined, err);
+    return reserve_and_join(call, file, size, joined, err);
 }

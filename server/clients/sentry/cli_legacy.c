@@ -47,7 +47,7 @@ answer_files(struct api_call *call, const struct store_upload *upload, struct fz
     struct json_write w = api_begin(call, '[');
     for (size_t i = 0; i < result.n_files; i++) {
         struct sentry_dif dif;
-        sentry_cli_dif_take(&result.files[i], &dif);
+        sentry_cli_dif_of(&result.files[i], &dif);
         /* The client only wants one; no path of this server takes it back. */
         dif.id = upload->id;
         sentry_cli_dif(&w, NULL, &dif);

@@ -202,7 +202,7 @@ sentry_cli_type(enum store_symbol_kind kind)
 }
 
 void
-sentry_cli_dif_take(const struct upload_file *file, struct sentry_dif *ret)
+sentry_cli_dif_of(const struct upload_file *file, struct sentry_dif *ret)
 {
     *ret = (struct sentry_dif){
         .id = "",

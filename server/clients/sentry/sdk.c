@@ -74,13 +74,13 @@ intake_of(struct envelope *e)
         .kind = {.kind = PROTO_INTAKE_ENVELOPE},
         .body = http_body(e->request),
         .arena = &e->arena,
-        .answer = sentry_taken,
+        .answer = sentry_answer_accepted,
     };
 }
 
 /* The report, after the sessions were counted. */
 static void
-take_report(struct envelope *e)
+submit_report(struct envelope *e)
 {
     struct fz_error err = {.offset = -1};
     struct api_intake intake = intake_of(e);
@@ -123,7 +123,7 @@ put_counted(struct api_call *call, const struct envelope *e, struct fz_error *er
 }
 
 static enum fz_code
-count_and_take(struct api_call *call, struct fz_error *err)
+count_and_submit(struct api_call *call, struct fz_error *err)
 {
     struct envelope *e = call->user;
     /* A refused request is answered; nothing more may be done with it. */
@@ -133,7 +133,7 @@ count_and_take(struct api_call *call, struct fz_error *err)
     /* Before the report, whose commit answers the request. */
     enum fz_code code = put_counted(call, e, err);
     if (code == FZ_OK)
-        take_report(e);
+        submit_report(e);
     return code;
 }
 
@@ -151,9 +151,9 @@ envelope_post(void *app, struct http_request *request)
     if (api_intake_read(&intake, &e.result, &err) != FZ_OK)
         sentry_fail(request, 0, &err);
     else if (e.result.found.has_counted)
-        api_run(app, request, count_and_take, &e);
+        api_run(app, request, count_and_submit, &e);
     else
-        take_report(&e);
+        submit_report(&e);
     fz_arena_deinit(&e.arena);
 }
 
@@ -204,7 +204,7 @@ store_post(void *app, struct http_request *request)
                                       .kind = {.kind = PROTO_INTAKE_EVENT},
                                       .body = event,
                                       .arena = &arena,
-                                      .answer = sentry_taken};
+                                      .answer = sentry_answer_accepted};
     if (code == FZ_OK)
         code = api_intake(&intake, &err);
     if (code != FZ_OK)

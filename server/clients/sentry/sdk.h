@@ -37,8 +37,9 @@ struct sentry_sender {
     int64_t project_id, token_id;
 };
 
-/* An api_taken_fn: answers {"id"} of the first report, or why it was rejected. */
-void sentry_taken(struct http_request *request, const struct api_taken *taken, void *user);
+/* An api_accepted_fn: answers {"id"} of the first report, or why it was rejected. */
+void sentry_answer_accepted(struct http_request *request, const struct api_accepted *accepted,
+                            void *user);
 
 /* ---- handlers -------------------- */
 

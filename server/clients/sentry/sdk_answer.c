@@ -62,11 +62,12 @@ sentry_limited(struct http_request *request, enum api_takes takes, unsigned wait
 }
 
 void
-sentry_taken(struct http_request *request, const struct api_taken *taken, void *user FZ_UNUSED)
+sentry_answer_accepted(struct http_request *request, const struct api_accepted *accepted,
+                       void *user FZ_UNUSED)
 {
     /* All items were refused one by one; the first says why. */
-    if (taken->n == 0)
-        sentry_fail(request, 0, taken->first);
+    if (accepted->n == 0)
+        sentry_fail(request, 0, accepted->first);
     else
-        sentry_answer_id(request, taken->items[0].id);
+        sentry_answer_id(request, accepted->items[0].id);
 }

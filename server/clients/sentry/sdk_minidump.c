@@ -86,15 +86,15 @@ unpack_dumps(struct dump *d, const char *boundary, struct fz_span *ret, bool *re
 }
 
 static void
-taken(struct http_request *request, const struct api_taken *taken, void *user FZ_UNUSED)
+answer_dump(struct http_request *request, const struct api_accepted *accepted, void *user FZ_UNUSED)
 {
     struct fz_uuid id;
     char text[FZ_UUID_DASHED] = "";
-    if (taken->n == 0) {
-        sentry_fail(request, 0, taken->first);
+    if (accepted->n == 0) {
+        sentry_fail(request, 0, accepted->first);
         return;
     }
-    if (fz_uuid_parse(fz_span_cstr(taken->items[0].id), &id))
+    if (fz_uuid_parse(fz_span_cstr(accepted->items[0].id), &id))
         fz_uuid_format_dashed(&id, text);
     http_respond(request, 200, "text/plain", fz_span_cstr(text));
 }
@@ -123,7 +123,7 @@ sentry_minidump_post(void *app, struct http_request *request)
         .kind = kind,
         .body = body,
         .arena = &d.arena,
-        .answer = taken,
+        .answer = answer_dump,
     };
     if (code == FZ_OK)
         code = api_intake(&intake, &err);
