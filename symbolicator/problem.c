@@ -40,18 +40,6 @@ sym_problem_kind_name(enum sym_problem_kind kind)
     return (size_t)kind < SYM_PROBLEM_KINDS ? names[kind] : "";
 }
 
-bool
-sym_problem_kind_parse(const char *name, enum sym_problem_kind *ret)
-{
-    for (int kind = 0; kind < SYM_PROBLEM_KINDS; kind++) {
-        if (strcmp(names[kind], name) == 0) {
-            *ret = (enum sym_problem_kind)kind;
-            return true;
-        }
-    }
-    return false;
-}
-
 struct sym_problem *
 sym_problem_find(struct sym_problems *problems, enum sym_problem_kind kind)
 {

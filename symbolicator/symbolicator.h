@@ -41,8 +41,6 @@ enum { SYM_PROBLEM_KINDS = SYM_PROBLEM_UNUSED_SYMBOL_MAP + 1 };
 
 /* The kind's name in JSON: "bad_unit", "no_dwarf"... Static string. */
 const char *sym_problem_kind_name(enum sym_problem_kind kind);
-/* False if no kind has this name. */
-bool sym_problem_kind_parse(const char *name, enum sym_problem_kind *ret);
 
 struct sym_problem {
     enum sym_problem_kind kind;
