@@ -56,20 +56,20 @@ child_new_file(struct child *child, int *ret_fd, uint32_t *ret_number, struct fz
 }
 
 enum fz_code
-child_learned_find(struct child *child, const struct fz_uuid *uuid, const uint32_t *offsets,
-                   size_t n, struct fz_arena *arena, struct resolve_learned *ret,
-                   struct fz_error *err)
+child_learned_find(void *user, const struct report_image *image, const uint32_t *offsets, size_t n,
+                   struct resolve_learned *ret, struct fz_error *err)
 {
+    struct child *child = user;
     struct proto_learned found[PROTO_ASK_MAX];
     /* One answer may cover only the first of the offsets: names are long and a packet is not. */
     for (size_t i = 0, n_done; i < n; i += n_done) {
         FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer body = fz_buffer_make(0);
         size_t n_asked = n - i < PROTO_ASK_MAX ? n - i : PROTO_ASK_MAX;
-        proto_learned_ask_encode(uuid, offsets + i, n_asked, &body);
+        proto_learned_ask_encode(&image->uuid, offsets + i, n_asked, &body);
         enum fz_code code = child_ask(child, PROTO_LEARNED, &body, PROTO_LEARNED_IS, err);
         if (code == FZ_OK)
-            code =
-                proto_learned_answer_decode(child->inbox.body, n_asked, arena, found, &n_done, err);
+            code = proto_learned_answer_decode(child->inbox.body, n_asked, child->arena, found,
+                                               &n_done, err);
         if (code != FZ_OK)
             return code;
         for (size_t k = 0; k < n_done; k++)

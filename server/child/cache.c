@@ -116,8 +116,8 @@ fetch(struct child *child, const uint8_t *sha256, struct entry **ret, struct fz_
 
 /* INDEX, and what the answer says. */
 static enum fz_code
-ask(struct child *child, const struct fz_uuid *uuid, unsigned rank, struct fz_arena *arena,
-    struct resolve_found *ret, uint8_t ret_sha256[FZ_SHA256_LEN], struct fz_error *err)
+ask(struct child *child, const struct fz_uuid *uuid, unsigned rank, struct resolve_found *ret,
+    uint8_t ret_sha256[FZ_SHA256_LEN], struct fz_error *err)
 {
     static const char *const kinds[PROTO_SLICE_KINDS] = {
         [PROTO_SLICE_DSYM] = "dsym", [PROTO_SLICE_BINARY] = "binary"};
@@ -132,8 +132,8 @@ ask(struct child *child, const struct fz_uuid *uuid, unsigned rank, struct fz_ar
     uint8_t state = fz_read_u8(&in);
     struct fz_span hash = fz_read_bytes(&in, FZ_SHA256_LEN);
     uint8_t kind = fz_read_u8(&in);
-    ret->file.name = proto_get_text(&in, PROTO_TEXT_MAX, arena);
-    ret->file.sha256 = proto_get_text(&in, PROTO_TEXT_MAX, arena);
+    ret->file.name = proto_get_text(&in, PROTO_TEXT_MAX, child->arena);
+    ret->file.sha256 = proto_get_text(&in, PROTO_TEXT_MAX, child->arena);
     if (in.failed)
         return fz_read_done(&in, err);
     if (state == PROTO_INDEX_MISSING)
@@ -146,11 +146,12 @@ ask(struct child *child, const struct fz_uuid *uuid, unsigned rank, struct fz_ar
 }
 
 enum fz_code
-child_cache_find(struct child *child, const struct fz_uuid *uuid, unsigned rank,
-                 struct fz_arena *arena, struct resolve_found *ret, struct fz_error *err)
+child_cache_find(void *user, const struct report_image *image, unsigned rank,
+                 struct resolve_found *ret, struct fz_error *err)
 {
+    struct child *child = user;
     uint8_t sha256[FZ_SHA256_LEN];
-    enum fz_code code = ask(child, uuid, rank, arena, ret, sha256, err);
+    enum fz_code code = ask(child, &image->uuid, rank, ret, sha256, err);
     if (code != FZ_OK)
         return code;
     struct child_cache *cache = child->cache;

@@ -18,7 +18,8 @@ struct child {
     enum proto_role role;
     struct proto_inbox inbox;
     struct child_cache *cache;
-    bool hung_up; /* the worker has closed its end: nothing more can be sent */
+    struct fz_arena *arena; /* of the report that is resolved */
+    bool hung_up;           /* the worker has closed its end: nothing more can be sent */
 };
 
 /* Send one message to the worker; body NULL: an empty one. Also fails if the body has. */
@@ -44,19 +45,16 @@ void child_cache_destroy(struct child_cache *cache);
 /* Between reports: close what is over the room. Within one, all stay open. */
 void child_cache_trim(struct child_cache *cache);
 /*
- * The index of an image's symbol file number `rank`, and which file that is (texts in the arena):
- * asks the worker each time which one is the best now, so that a new symbol
- * file counts at once; fetches it only if it is not open here. Borrowed until the next trim.
- * NOT_FOUND: no symbol file; MALFORMED: it cannot be used.
+ * A resolve_find_fn: asks the worker each time which file is the best now, so that a new symbol file counts at once, and
+ * fetches its index only if it is not open here. Borrowed until the next trim; texts are in child->arena.
  */
-FZ_MUST_CHECK enum fz_code child_cache_find(struct child *child, const struct fz_uuid *uuid,
-                                            unsigned rank, struct fz_arena *arena,
-                                            struct resolve_found *ret, struct fz_error *err);
-/* Names that other reports brought for an image, as resolve_learned_fn; names in the arena. */
-FZ_MUST_CHECK enum fz_code child_learned_find(struct child *child, const struct fz_uuid *uuid,
+FZ_MUST_CHECK enum fz_code child_cache_find(void *child, const struct report_image *image,
+                                            unsigned rank, struct resolve_found *ret,
+                                            struct fz_error *err);
+/* A resolve_learned_fn; names are in child->arena. */
+FZ_MUST_CHECK enum fz_code child_learned_find(void *child, const struct report_image *image,
                                               const uint32_t *offsets, size_t n,
-                                              struct fz_arena *arena, struct resolve_learned *ret,
-                                              struct fz_error *err);
+                                              struct resolve_learned *ret, struct fz_error *err);
 /* Hits and misses since the last call. */
 void child_cache_counts(struct child_cache *cache, uint64_t *ret_hits, uint64_t *ret_misses);
 

@@ -11,27 +11,6 @@
 #include "server/report/render.h"
 #include "server/resolve/resolve.h"
 
-struct finder {
-    struct child *child;
-    struct fz_arena *arena; /* of the report */
-};
-
-static enum fz_code
-find_index(void *user, const struct report_image *image, unsigned rank, struct resolve_found *ret,
-           struct fz_error *err)
-{
-    const struct finder *finder = user;
-    return child_cache_find(finder->child, &image->uuid, rank, finder->arena, ret, err);
-}
-
-static enum fz_code
-find_learned(void *user, const struct report_image *image, const uint32_t *offsets, size_t n,
-             struct resolve_learned *ret, struct fz_error *err)
-{
-    const struct finder *finder = user;
-    return child_learned_find(finder->child, &image->uuid, offsets, n, finder->arena, ret, err);
-}
-
 static void
 count_frames(const struct report *report, struct proto_info *info)
 {
@@ -154,11 +133,11 @@ symbolicate(struct child *child, const struct raw *raw, const struct report_enve
 {
     struct report report;
     struct proto_info info;
-    struct finder finder = {child, arena};
+    child->arena = arena; /* of what the worker answers while the report is resolved */
     enum fz_code code =
         ingest_parse_as(raw->bytes, raw->reader, &child->limits, arena, &report, err);
     if (code == FZ_OK)
-        code = resolve_report(&report, find_index, &finder, options, arena, err);
+        code = resolve_report(&report, child_cache_find, child, options, arena, err);
     if (code == FZ_OK)
         code = collect_info(&report, child->cache, arena, &info, err);
     /* After resolving: a frame with a name from a symbol file brings no name to learn. */
@@ -209,7 +188,7 @@ child_symbolicate(struct child *child, struct fz_error *err)
     if (code == FZ_OK)
         code = split_prefixes(prefixes, &arena, &options, err);
     if (code == FZ_OK && learns)
-        options.learned = find_learned;
+        options.learned = child_learned_find;
     if (code == FZ_OK)
         code = fz_map_open_fd(report_fd, &raw, err);
     const struct raw body = {raw.bytes, reader};
