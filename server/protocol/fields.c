@@ -198,6 +198,7 @@ proto_name(struct proto_coder *c, const char **value, size_t max)
 void *
 proto_room(struct proto_coder *c, size_t n, size_t size)
 {
+    /* A reader that has failed gives zeros: nothing is allocated for them. */
     void *room = c->in.failed ? NULL : fz_arena_array(c->arena, n, size);
     c->is_out_of_memory = c->is_out_of_memory || (!room && !c->in.failed);
     proto_expect(c, room != NULL);
@@ -314,11 +315,14 @@ proto_slice_decode(struct fz_span body, struct fz_arena *arena, struct proto_sli
     /* Below, what the types allow but the worker must never store. */
     bool is_link = slice.kind == PROTO_SLICE_UUIDMAP;
     bool is_image = slice.kind == PROTO_SLICE_DSYM || slice.kind == PROTO_SLICE_BINARY;
+    /* A map has no code: with an index it would win lookups for the image. */
     if (!is_image && (slice.has_index || *slice.arch || slice.has_map != is_link))
         return fz_fail(err, FZ_E_MALFORMED, "slice: a symbol map with what it cannot have");
+    /* The name goes into lists and messages; "unknown" is what the symbolicator says. */
     if (is_image && strcmp(slice.arch, "unknown") != 0 &&
         !fz_arch_parse(slice.arch, &cputype, &subtype))
         return fz_fail(err, FZ_E_MALFORMED, "slice: unknown architecture");
+    /* Files without a UUID would all be stored as one. */
     if (fz_uuid_is_nil(&slice.uuid))
         return fz_fail(err, FZ_E_MALFORMED, "slice: no UUID");
     *ret = slice;

@@ -93,6 +93,8 @@ collect_fds(struct msghdr *message, struct proto_inbox *inbox)
         /* Credentials would come the same way. */
         if (h->cmsg_level != SOL_SOCKET || h->cmsg_type != SCM_RIGHTS)
             continue;
+        /* What does not fit stays open in neither process: the kernel has counted it as truncated.
+         * */
         size_t n = (h->cmsg_len - CMSG_LEN(0)) / sizeof(int);
         for (size_t i = 0; i < n && inbox->n_fds < PROTO_FDS_MAX; i++) {
             memcpy(&inbox->fds[inbox->n_fds], CMSG_DATA(h) + i * sizeof(int), sizeof(int));

@@ -269,6 +269,7 @@ find_member(struct fz_span object, const char *key, struct fz_span *ret)
 bool
 report_apple_text_in(const char *json, const char *key, const char *inner, struct fz_buffer *out)
 {
+    /* One text: no nesting, and not more than a message has. */
     struct json_scan_limits limits = {1, TEXT_MAX, 2 * TEXT_MAX};
     struct fz_span value = fz_span_cstr(json);
     json_t *text = NULL;

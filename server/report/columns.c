@@ -117,6 +117,7 @@ report_columns_make(const struct report *report, struct fz_arena *arena, union f
     union fz_value *values = fz_arena_array(arena, FZ_ARRAY_LEN(list), sizeof(*values));
     if (!values)
         return fz_arena_fail(arena, err);
+    /* Before the copy: the table reads from both. */
     enum fz_code code = report_summary_make(report, arena, &source.s, err);
     if (code != FZ_OK)
         return code;

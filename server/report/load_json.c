@@ -144,6 +144,7 @@ report_load_json(struct fz_span json, struct fz_arena *arena, struct report *ret
     enum fz_code code = json_scan_load_text(json, &limits, &text, NULL, &root, err);
     if (code != FZ_OK)
         return code;
+    /* Only a damaged database has another value there. */
     if (!json_is_object(root))
         return fz_fail(err, FZ_E_MALFORMED, "stored report: not a JSON object");
     struct report report = {0};

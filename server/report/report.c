@@ -17,6 +17,7 @@ report_note(struct report *report, struct fz_arena *arena, const char *fmt, ...)
     va_start(args, fmt);
     int len = vsnprintf(text, sizeof(text), fmt, args);
     va_end(args);
+    /* vsnprintf() fails only for a wrong format; a note is not worth an error. */
     if (len < 0)
         return;
     if (!report->notes)
@@ -30,6 +31,7 @@ report_note(struct report *report, struct fz_arena *arena, const char *fmt, ...)
 bool
 report_executable_name(const char *image_name, struct fz_arena *arena, const char **ret)
 {
+    /* Xcode 16 builds apps for debugging so. */
     static const char debug[] = ".debug.dylib";
     size_t len = image_name ? strlen(image_name) : 0, tail = sizeof(debug) - 1;
     /* Xcode's previews and debug builds move the app's code to dylibs, and the executable is a
@@ -50,6 +52,7 @@ report_crashed_thread(const struct report *report)
         if (report->threads[i].index == report->crash.thread)
             return &report->threads[i];
     }
+    /* Then the mark that formats set on a thread itself. */
     for (size_t i = 0; i < report->n_threads; i++) {
         if (report->threads[i].crashed)
             return &report->threads[i];

@@ -48,6 +48,7 @@ static const struct report_frame *
 find_frame(struct place *place, uint64_t addr)
 {
     size_t end = place->n - place->next > AHEAD_MAX ? place->next + AHEAD_MAX : place->n;
+    /* Only so far: a text with lines of other stacks would cost a pass over all frames for each. */
     for (size_t i = place->next; i < end; i++) {
         /* Forward only: with recursion the same address occurs often. */
         if (place->frames[i].addr != addr)
@@ -158,6 +159,7 @@ put_named(struct annotate *a, const struct annotate_line *line, const struct rep
 static void
 flush(struct annotate *a)
 {
+    /* As they came: without their frame it is not known whether the symbol file agrees. */
     put(a, a->group);
     a->group = (struct fz_span){NULL, 0};
     a->group_frame = NULL;
@@ -273,6 +275,7 @@ put_list_frame(struct annotate *a, const struct report_frame *frame, size_t numb
     /* The list has addresses only, so the image is the model's. */
     const struct report_image *image = report_apple_frame_image(a->r, frame);
     const char *name = image && image->name ? image->name : "???";
+    /* A frame without a name has a line all the same, so that the numbers are right. */
     size_t n_lines = frame->n_symbols ? frame->n_symbols : 1;
     for (size_t k = 0; k < n_lines; k++) {
         fz_buffer_printf(a->out, "%-3zu ", number);
@@ -304,6 +307,7 @@ annotate_list(struct annotate *a, const struct annotate_line *line)
     /* NSLog prints "First throw call stack:\n(0x1845f8a10 0x1845f8b00)"; such a list is the
      * thread's stack. */
     bool is_plain_list = a->is_plain && text.len > at && text.data[at] == '(';
+    /* Elsewhere a line of addresses is a message or a register dump. */
     if (!frames || (frames != r->exception_frames && !is_plain_list))
         return false;
     if (fz_span_begins(fz_span_from(text, at), "Last Exception Backtrace")) {
@@ -370,6 +374,8 @@ annotate_crash(const struct report *report, struct fz_span raw, struct fz_buffer
             a.line_end = annotate_line_end(&line);
         if (!a.is_plain && line.start < line.end)
             read_heading(&a, fz_span_between(line.all, line.start, line.end));
+        /* After the heading: "Thread 0 Crashed:" is not a frame, but a frame may hold such words.
+         * */
         if (annotate_read_frame(&line, a.is_plain)) {
             annotate_frame(&a, &line);
             continue;

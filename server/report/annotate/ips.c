@@ -178,6 +178,8 @@ static void
 put_frame(struct writer *w, const struct element *first, const struct element *last,
           const struct report_frame *frame)
 {
+    /* The objects of the inlined calls that came are left out: those of the symbol file replace
+     * them. */
     size_t start = place_of(w, first->all), space = start;
     copy_until(w, start);
     /* Added objects get the white space of the first one: a file that was formatted stays so. */
@@ -284,6 +286,7 @@ find_body(struct fz_span raw, size_t *ret_start, size_t *ret_body)
     size_t header = SIZE_MAX;
     unsigned n = 0;
     for (size_t at = 0; at < raw.len && n < STARTS_MAX; at++) {
+        /* At 3: after a byte order mark. */
         bool is_header, starts_line = at == 0 || raw.data[at - 1] == '\n' || at == 3;
         if (raw.data[at] == '{' && starts_line) {
             n++;
@@ -313,6 +316,7 @@ annotate_ips(const struct report *report, struct fz_span raw, struct fz_buffer *
         return 0;
     /* A byte order mark is kept, a text before the report is not: Console copies both. */
     w.copied = start <= 3 ? 0 : start;
+    /* Walked and not parsed: only the places of the values are needed, and all bytes stay. */
     struct json_walk walk = json_walk_start(fz_span_from(raw, body));
     while (json_walk_next(&walk, &member)) {
         if (fz_span_is(member.key, "threads"))

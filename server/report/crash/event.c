@@ -183,6 +183,7 @@ put_said(struct report_crash_out *c)
             if (report_extra_text(asi, image, &text))
                 report_crash_block(c->out, fz_buffer_span(&text), false);
         }
+        /* Two empty lines, as macOS leaves there. */
         fz_buffer_text(c->out, "\n\n");
         return;
     }
@@ -242,6 +243,7 @@ put_said_stack(struct report_crash_out *c, const char *text)
         size_t len = strcspn(text, "\n");
         const struct report_frame *frame =
             i < r->n_exception_frames ? &r->exception_frames[i] : NULL;
+        /* Line by line: the n-th line is the n-th frame, as is_said() has found. */
         const char *after = frame && is_better(frame) ? after_address(text, frame) : NULL;
         if (after && after < text + len) {
             size_t head = (size_t)(after - text);
@@ -262,6 +264,7 @@ static void
 put_backtraces(struct report_crash_out *c)
 {
     const json_t *list = backtraces(c);
+    /* Its frames are those of the model, which may have better names. */
     bool said = is_said(c);
     for (size_t i = 0; i < json_array_size(list); i++) {
         const char *text = json_string_value(json_array_get(list, i));

@@ -153,6 +153,7 @@ put_ios(struct report_crash_out *c)
 {
     const struct report *r = c->r;
     const json_t *beta = report_extra_get(c->extra, "isBeta");
+    /* TestFlight's reports name the tester's device in place of the reporter's key. */
     bool is_beta = c->is_ips && (json_is_true(beta) || json_integer_value(beta) == 1);
     put_id(c);
     if (is_beta)

@@ -29,6 +29,7 @@ report_crash_span(struct fz_buffer *out, struct fz_span text)
     while (fz_span_sub(text, i, text.len - i, &rest) && rest.len) {
         size_t len = fz_text_utf8_len(rest);
         if (is_unsafe(rest.data, len)) {
+            /* In runs: nearly all texts have nothing to replace. */
             fz_buffer_append(out, text.data + start, i - start);
             fz_buffer_char(out, '?');
             start = i + (len ? len : 1);
@@ -109,6 +110,7 @@ bool
 report_crash_take(struct report_crash_out *c, const char *path, const char *heading,
                   struct fz_buffer *ret)
 {
+    /* Only an .ips has these members; another format's extras may use the same names. */
     if (path && c->is_ips && report_extra_text(c->extra, path, ret))
         return true;
     if (!heading || !report_extra_text(c->extra, heading, ret))

@@ -135,6 +135,7 @@ put_register(struct fz_buffer *out, const struct report_register *reg, const cha
 {
     /* The names are right-aligned, in columns that differ by architecture. */
     int width = table->layout->columns[column % PER_LINE];
+    /* A value is as wide as a pointer, so that columns align. */
     int digits = (int)fz_arch_pointer_bits(table->cpu) / 4;
     size_t len = strlen(name);
     fz_buffer_printf(out, "%*s", len < (size_t)width ? width - (int)len : 1, "");
@@ -171,6 +172,7 @@ put_places(struct report_crash_out *c, const struct report_thread *thread,
            const struct table *table)
 {
     size_t n_in_line = 0;
+    /* Rosetta names its own registers so in an .ips. */
     bool has_rosetta = find_name(thread, "rosetta.tmp0") != NULL;
     for (size_t i = 0; i < table->layout->n; i++) {
         int number = table->layout->numbers[i];

@@ -82,6 +82,7 @@ write_header(struct report_ips *ips, const char *id)
     char text[160];
     json_write_open(w, NULL, '{');
     json_write_text(w, "app_name", app_name(r));
+    /* The header that came keeps its own spelling of the time, with its zone. */
     if (r->timestamp_ms && !json_object_get(header, "timestamp")) {
         char when[40];
         report_apple_time(r->timestamp_ms, 2, when);
@@ -130,6 +131,7 @@ write_bundle(struct report_ips *ips)
     struct json_write *w = &ips->w;
     const struct report *r = ips->r;
     const json_t *rest = json_object_get(ips->extra, "bundleInfo");
+    /* An empty object would say that the app has no version. */
     if (!r->app_id && !r->app_version && !r->app_build && !rest)
         return;
     json_write_open(w, "bundleInfo", '{');

@@ -57,6 +57,7 @@ write_registers(struct json_write *w, const struct report_thread *thread, enum f
         if (number >= 0)
             x[number] = thread->registers[i].value;
     }
+    /* Written for each thread that has registers, though Apple has them for one only. */
     json_write_open(w, "threadState", '{');
     if (n_x) {
         json_write_open(w, "x", '[');
@@ -119,6 +120,7 @@ write_frames(struct report_ips *ips, const char *key, const struct report_frame 
         const struct report_frame *frame = &frames[i];
         for (size_t k = 0; k < frame->n_symbols; k++)
             write_frame(ips, frame, &frame->symbols[k]);
+        /* A frame without a name keeps its place by its offset. */
         if (frame->n_symbols == 0)
             write_frame(ips, frame, NULL);
     }
