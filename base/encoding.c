@@ -135,18 +135,18 @@ is_small(uint32_t c)
 /* How well a byte reads as `c` in its place: letters belong in words, and a capital does not follow
  * a small letter; quotes and dashes belong at the edges. */
 static int
-score(uint32_t c, uint8_t before, uint8_t behind)
+score(uint32_t c, uint8_t before, uint8_t after)
 {
-    bool in_word = is_ascii_letter(before) || is_ascii_letter(behind);
-    bool inside = is_ascii_letter(before) && is_ascii_letter(behind);
+    bool in_word = is_ascii_letter(before) || is_ascii_letter(after);
+    bool inside = is_ascii_letter(before) && is_ascii_letter(after);
     /* The strongest sign: no one wrote a byte that the encoding does not have. */
     if (c == REPLACEMENT)
         return -4;
     if (is_accented(c))
-        return !in_word                                             ? -1
-               : !is_small(c) && before >= 'a' && before <= 'z'     ? -2
-               : !is_small(c) && !inside && is_ascii_letter(behind) ? 1
-                                                                    : 2;
+        return !in_word                                            ? -1
+               : !is_small(c) && before >= 'a' && before <= 'z'    ? -2
+               : !is_small(c) && !inside && is_ascii_letter(after) ? 1
+                                                                   : 2;
     /* Typographic dashes and quotes; an apostrophe may be within a word. */
     if (c >= 0x2010 && c <= 0x2026)
         return c == 0x2019 || !inside ? 2 : -1;
@@ -162,9 +162,9 @@ is_mac(struct fz_span text)
         size_t len = fz_text_utf8_len(rest);
         if (len == 0) {
             uint8_t before = i ? text.data[i - 1] : ' ';
-            uint8_t behind = i + 1 < text.len ? text.data[i + 1] : ' ';
-            mac += score(from_mac(text.data[i]), before, behind);
-            latin += score(from_latin(text.data[i]), before, behind);
+            uint8_t after = i + 1 < text.len ? text.data[i + 1] : ' ';
+            mac += score(from_mac(text.data[i]), before, after);
+            latin += score(from_latin(text.data[i]), before, after);
         }
         i += len ? len : 1;
     }

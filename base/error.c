@@ -96,6 +96,7 @@ fz_wrap(struct fz_error *err, const char *fmt, ...)
     va_end(args);
     if (len < 0)
         return err->code;
+    /* vsnprintf() returns what it would have written. */
     size_t used = (size_t)len < sizeof(joined) ? (size_t)len : sizeof(joined) - 1;
     snprintf(joined + used, sizeof(joined) - used, ": %s", err->text);
     memcpy(err->text, joined, sizeof(joined));

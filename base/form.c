@@ -309,6 +309,7 @@ parse_source(struct source *source, const char *boundary, struct fz_arena *arena
 {
     char delimiter[DELIMITER_BYTES + 1] = "\r\n--";
     size_t len = strlen(boundary);
+    /* Longer ones are not allowed, and an empty one would match every "--". */
     if (len == 0 || len >= FZ_FORM_BOUNDARY)
         return fz_fail(err, FZ_E_MALFORMED, "a boundary of %zu characters", len);
     /* With the line break: in the middle of a line the text is content. */
@@ -351,6 +352,7 @@ enum fz_code
 fz_form_boundary(const char *content_type, char ret[FZ_FORM_BOUNDARY], struct fz_error *err)
 {
     struct fz_span value = fz_span_cstr(content_type);
+    /* Parameters follow the type after a semicolon. */
     size_t type_len = strcspn(content_type ? content_type : "", "; \t");
     if (!name_is(fz_span_make(value.data, type_len), "multipart/form-data"))
         return fz_fail(err, FZ_E_UNSUPPORTED, "the body is not multipart/form-data");

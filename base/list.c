@@ -44,6 +44,7 @@ fz_list_grow_more(struct fz_budget *budget, void *data, size_t *room, size_t nee
     if (__builtin_mul_overflow(wish, elem, &bytes) || !charge(budget, bytes - *room * elem))
         return NULL;
     void *grown = realloc(data, bytes);
+    /* The old array is as it was, and still the caller's. */
     if (!grown) {
         refund(budget, bytes - *room * elem);
         return NULL;

@@ -133,6 +133,7 @@ format_line(char line[LINE_MAX_BYTES + 2], enum fz_log_level level, const char *
     int tail = vsnprintf(line + len, LINE_MAX_BYTES - len, fmt, args);
     if (tail > 0)
         len += (size_t)tail < LINE_MAX_BYTES - len ? (size_t)tail : LINE_MAX_BYTES - len - 1;
+    /* The blank before an empty list of keys. */
     while (len && line[len - 1] == ' ')
         len--;
     for (size_t i = 0; i < len; i++) {

@@ -185,6 +185,7 @@ fz_text_base64_append(struct fz_buffer *out, struct fz_span bytes)
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     for (size_t i = 0; i < bytes.len; i += 3) {
         size_t left = bytes.len - i;
+        /* Three bytes are four digits; what is missing at the end is padded with '='. */
         uint32_t group = (uint32_t)bytes.data[i] << 16;
         if (left > 1)
             group |= (uint32_t)bytes.data[i + 1] << 8;

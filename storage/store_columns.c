@@ -16,7 +16,7 @@ static const char update_start[] =
     "error = NULL, n_processed = n_processed + 1";
 
 static enum fz_code
-keep(struct fz_buffer *text, char **ret, struct fz_error *err)
+copy_text(struct fz_buffer *text, char **ret, struct fz_error *err)
 {
     enum fz_code code = fz_buffer_done(text, err);
     if (code != FZ_OK)
@@ -45,9 +45,9 @@ store_set_columns(struct store *store, const struct fz_columns *columns, struct 
     fz_buffer_text(&update, " WHERE project_id = $1 AND id = $2 RETURNING key");
     /* A second call replaces the columns of the first. */
     store_drop_columns(store);
-    enum fz_code code = keep(&select, &store->select_report, err);
+    enum fz_code code = copy_text(&select, &store->select_report, err);
     if (code == FZ_OK)
-        code = keep(&update, &store->update_report, err);
+        code = copy_text(&update, &store->update_report, err);
     store->columns = *columns;
     return code == FZ_OK ? store_make_filters(store, err) : code;
 }

@@ -10,7 +10,7 @@
 
 #include "storage/store.h"
 
-#define STORE_SESSION_LIFE_MS (INT64_C(30) * 24 * 3600 * 1000)
+static const int64_t STORE_SESSION_LIFE_MS = INT64_C(30) * 24 * 3600 * 1000;
 
 enum store_session_outcome { /* the worse, the higher */
                              STORE_SESSION_HEALTHY,

@@ -21,6 +21,7 @@ static uint64_t
 file_address(const struct sym_index *index, uint64_t addr, const struct atos_options *options)
 {
     struct sym_index_info info;
+    /* The vmaddr of __TEXT: 4 GiB in programs of 64 bits, 0 in libraries. */
     sym_index_info(index, &info);
     if (options->has_load)
         /* Unsigned: an address below the load address wraps around and is found nowhere. */

@@ -25,6 +25,7 @@ print_words(const struct slice_index *opened, FILE *in, const struct atos_option
     char *line = NULL, *rest = NULL;
     size_t room = 0;
     bool is_written = true;
+    /* Until the reader is gone: further answers would not be read either. */
     while (is_written && getline(&line, &room, in) > 0) {
         fz_buffer_clear(&out);
         for (char *word = strtok_r(line, " \t\r\n", &rest); word;

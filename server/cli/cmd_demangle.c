@@ -83,6 +83,7 @@ print_lines(const struct sym_demangle_options *options, struct fz_error *err)
             code = fz_file_write_fd(STDOUT_FILENO, fz_buffer_span(&out), err);
         if (code != FZ_OK)
             return code;
+        /* Also where nothing was answered: the buffer keeps its memory for the next lines. */
         fz_buffer_clear(&out);
     } while (n != 0);
     return FZ_OK;

@@ -29,6 +29,7 @@ run(const struct command_call *call)
     FZ_CLEANUP(sym_file_closep) struct sym_file *file = NULL;
     if (sym_file_open(call->operands[0], &file, &err) != FZ_OK)
         return term_failed(cmd_inspect.name, &err);
+    /* What is wrong inside the file is a part of the answer, not a failure. */
     return inspect_file(file, arguments->json, arguments->verify);
 }
 

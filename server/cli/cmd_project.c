@@ -28,6 +28,7 @@ list(struct store *store, struct fz_error *err)
     size_t n = 0;
     enum fz_code code = store_project_list(store, &arena, &projects, &n, err);
     for (size_t i = 0; code == FZ_OK && i < n; i++) {
+        /* Columns are separated by tabs, as cut and awk expect them. */
         char created[FZ_TIME_TEXT];
         fz_time_format(projects[i].created_ms, created);
         printf("%" PRId64 "\t%s\t%s\n", projects[i].id, projects[i].name, created);

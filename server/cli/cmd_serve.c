@@ -23,6 +23,7 @@ run(const struct command_call *call)
     if (!command_config(call, is_supervised, &config))
         return 2;
     config_set_log_level(&config);
+    /* Blocked before the first thread starts, since threads inherit the mask. */
     supervise_signals(&signals);
     if (is_supervised || !config.supervise)
         return serve_run(&config, &signals);

@@ -84,6 +84,7 @@ run(const struct command_call *call)
     struct fz_error err;
     if (user_symbols_create(&symbols, &err) != FZ_OK)
         return term_failed(cmd_symbolicate.name, &err);
+    /* One set of symbols for all reports: each index is built once. */
     int status = run_with(symbols, call);
     user_symbols_destroy(symbols);
     return status;

@@ -36,6 +36,7 @@ run(const struct command_call *call)
     if (!is_supervised && settle_workers(&config, &err) != FZ_OK)
         return term_wrong_usage(cmd_worker.name, &err);
     config_set_log_level(&config);
+    /* Blocked before the first thread starts, since threads inherit the mask. */
     supervise_signals(&signals);
     if (!is_supervised && config.supervise)
         return serve_worker_supervise(&config, &signals);

@@ -64,6 +64,7 @@ run_action(const struct command_spec *command, const struct command_spec *const 
         snprintf(names + len, sizeof(names) - len, "%s%s", len ? ", " : "", action);
     }
     struct fz_error err;
+    /* Three mistakes, and three messages: each says what to type instead. */
     if (*word == '\0')
         fz_fail(&err, FZ_E_MALFORMED, "the action is missing: one of %s", names);
     else if (*word == '-')

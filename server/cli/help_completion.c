@@ -16,6 +16,7 @@ each_command(const struct command_spec *const *commands, command_fn show, struct
     for (; *commands; commands++) {
         if ((*commands)->flags & COMMAND_HIDDEN)
             continue;
+        /* A command with actions has no options of its own. */
         for (const struct command_spec *const *at = (*commands)->actions; at && *at; at++)
             show(*at, out);
         if (!(*commands)->actions)
@@ -61,6 +62,7 @@ append_bash_action(const char *complete, struct fz_buffer *out)
     else if (strcmp(complete, "dir") == 0)
         fz_buffer_text(out, "_framezero_files -d; return");
     else if (strcmp(complete, "commands") == 0)
+        /* Made by the script itself, from the list at its start. */
         fz_buffer_text(out, "words=$commands");
     else
         fz_buffer_printf(out, "words='%s'", complete);
@@ -252,6 +254,7 @@ zsh_command(const struct command_spec *command, struct fz_buffer *out)
         /* "*" offers the operand again after each one, "1" only once. */
         bool is_list = strstr(command->operands, "...") != NULL;
         fz_buffer_printf(out, " \\\n            '%s:", is_list ? "*" : "1");
+        /* The operands' names are the message that zsh shows above the matches. */
         append_zsh_text(command->operands, out);
         fz_buffer_char(out, ':');
         append_zsh_action(command->complete, out);

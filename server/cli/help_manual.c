@@ -62,6 +62,7 @@ append_option(const struct command_spec *command, const struct option_spec *opti
         append_text(option->more, out);
     }
     if (option_default(option)) {
+        /* On a line of its own in the source, which man(7) joins with the one before. */
         fz_buffer_text(out, "\nDefault: ");
         append_text(option_default(option), out);
         fz_buffer_char(out, '.');
@@ -81,6 +82,7 @@ append_command(const struct command_spec *command, struct fz_buffer *out)
     append_text(command->name, out);
     for (int i = 0; i < 3; i++) {
         const char *parts[] = {command->required, "[OPTIONS]", command->operands};
+        /* Of a command with actions each action has a line of its own. */
         if (!parts[i] || !*parts[i] || command->actions)
             continue;
         fz_buffer_char(out, ' ');

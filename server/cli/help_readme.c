@@ -25,6 +25,7 @@ static void
 append_default(const struct option_spec *option, struct fz_buffer *out)
 {
     const char *text = option_default(option);
+    /* A text with a colon and without blanks is a URL, such as sqlite:DATA/framezero.db. */
     bool is_value = !option->fallback || (strchr(text, ':') && !strchr(text, ' '));
     fz_buffer_text(out, is_value ? "`" : "");
     append_cell(text, out);

@@ -78,6 +78,7 @@ show_option(const struct command_spec *command, const struct option_spec *option
     fz_buffer_text(&help, option->help);
     const char *initial = option_default(option);
     if (option->variable)
+        /* On a line of its own: settings have long defaults. */
         fz_buffer_printf(&help, "\n[%s%s%s]", option->variable, initial ? "; default " : "",
                          initial ? initial : "");
     else if (initial)

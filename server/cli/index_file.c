@@ -20,6 +20,7 @@ choose_map(const struct sym_file_slice *slice, const char *path, struct fz_arena
     if (code != FZ_OK || !path)
         return code;
     code = sym_symbol_map_read(file.bytes, arena, named, err);
+    /* The map's texts are in the arena by now. */
     fz_map_close(&file);
     return code == FZ_OK ? FZ_OK : fz_wrap(err, "%s", path);
 }
@@ -73,6 +74,7 @@ print_result(const struct sym_file_slice *slice, const struct sym_build_stats *s
     json_write_u64(&w, "lines", stats->n_lines);
     json_write_u64(&w, "units", stats->n_units);
     json_write_open(&w, "problems", '[');
+    /* Those found while the slice was opened, then those of building the index. */
     for (int k = 0; k < 2; k++) {
         for (size_t i = 0; i < lists[k]->n; i++) {
             const struct sym_problem *problem = &lists[k]->list[i];

@@ -30,6 +30,7 @@ inspect_slice(const struct sym_file_slice *slice, bool verify, struct inspect_re
     FZ_CLEANUP(sym_index_closep) struct sym_index *index = NULL;
     FZ_CLEANUP(fz_arena_deinit) struct fz_arena arena = fz_arena_make(ARENA_CAP);
     ret->slice = slice;
+    /* A copy: building the index adds to it. */
     ret->problems = slice->problems;
     enum fz_code code = slice_index_build(slice, &index, &stats, &ret->problems, err);
     if (code == FZ_OK && verify && slice->symbol_map) {
@@ -63,6 +64,7 @@ drop_solved(const struct sym_file *file, const struct sym_file_slice *slice,
     const struct sym_file_slice *best =
         slice->macho.has_uuid ? sym_file_find(file, &slice->macho.uuid) : NULL;
     size_t kept = 0;
+    /* sym_file_find() prefers the one with DWARF, so another slice is the dSYM. */
     bool is_solved = best && best != slice && sym_file_slice_has_dwarf(best);
     for (size_t i = 0; i < problems->n; i++) {
         if (!is_solved || problems->list[i].kind != SYM_PROBLEM_NO_DWARF)

@@ -72,11 +72,13 @@ inspect_output_text(const struct inspect_result *result, bool has_colour, struct
         const struct sym_problem *problem = &result->problems.list[i];
         fz_buffer_printf(out, "    %sproblem%s   %s", term_style(has_colour, TERM_WARNING),
                          term_style(has_colour, TERM_PLAIN), problem->text);
+        /* One text for each kind: a damaged file would fill the screen with the others. */
         if (problem->count > 1)
             fz_buffer_printf(out, " (and %llu more of this kind)",
                              (unsigned long long)problem->count - 1);
         fz_buffer_char(out, '\n');
     }
+    /* It was not asked for, or there is no DWARF to compare. */
     if (!result->verified)
         return;
     const struct sym_verify_stats *v = &result->verify;
@@ -100,6 +102,7 @@ features_json(const struct sym_features *f, struct json_write *out)
     json_write_bool(out, "inlines", f->inlines);
     json_write_bool(out, "variables", f->variables);
     json_write_bool(out, "unwind", f->unwind);
+    /* Versions are left out rather than 0, which is not a version of DWARF. */
     if (f->dwarf) {
         json_write_u64(out, "dwarf_min", f->dwarf_min);
         json_write_u64(out, "dwarf_max", f->dwarf_max);

@@ -24,6 +24,7 @@ static size_t
 look_up_some(const struct sym_index *index, const uint64_t *addrs, size_t n,
              struct sym_frame *frames, unsigned *touched)
 {
+    /* On the stack: an allocation would be measured too. */
     size_t n_frames[SYM_LOOKUPS_MAX], total = 0;
     size_t done = sym_index_lookup_many(index, addrs, n, frames, BENCH_FRAMES, n_frames);
     for (size_t i = 0; i < done; i++)

@@ -87,6 +87,7 @@ insert(struct table *table, const struct lookup_piece *piece)
 static bool
 grow(struct lookup_pieces *pieces)
 {
+    /* Kept until the end: another thread may be in the middle of a search in it. */
     struct table *older = current(pieces);
     size_t n = older ? 2 * older->n_slots : SLOTS_FIRST;
     struct table *table = calloc(1, sizeof(*table) + n * sizeof(table->slots[0]));
@@ -163,6 +164,7 @@ lookup_pieces_create(void)
     if (!pieces)
         return NULL;
     atomic_flag_clear(&pieces->is_growing);
+    /* The first table, so that a search never meets NULL. */
     if (!grow(pieces)) {
         free(pieces);
         return NULL;

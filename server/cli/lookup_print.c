@@ -166,6 +166,7 @@ print_text(struct lookup_printer *printer, uint64_t addr, size_t begin, size_t e
         return;
     at = put_hex(at, addr);
     *at++ = ' ';
+    /* An answer all the same: the lines out must match the lines in. */
     if (begin == end)
         *at++ = '?';
     for (size_t i = begin; i < end; i++) {

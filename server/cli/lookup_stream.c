@@ -94,6 +94,7 @@ whole_lines(const char *text, size_t len)
 static enum fz_code
 fill(struct stream *stream, struct fz_error *err)
 {
+    /* The unfinished line goes to the front, so that there is always room for a batch. */
     memmove(stream->text, stream->text + stream->begin, stream->end - stream->begin);
     stream->end -= stream->begin;
     stream->begin = 0;
@@ -213,6 +214,7 @@ static void
 write_part(struct stream *stream, const struct batch *batch, struct fz_buffer *text)
 {
     pthread_mutex_lock(&stream->output);
+    /* Waits for its turn: parts of two answers must not mix. */
     while (stream->n_written != batch->number)
         pthread_cond_wait(&stream->progress, &stream->output);
     pthread_mutex_unlock(
@@ -225,7 +227,7 @@ write_part(struct stream *stream, const struct batch *batch, struct fz_buffer *t
 static void
 report_bad_line(struct stream *stream, struct fz_span line)
 {
-    fprintf(stderr, "framezero lookup: no address: %.*s\n",
+    fprintf(stderr, "framezero lookup: not an address: %.*s\n",
             (int)(line.len < LINE_SHOWN ? line.len : LINE_SHOWN), (const char *)line.data);
     pthread_mutex_lock(&stream->output);
     stream->n_bad++;
@@ -295,6 +297,7 @@ work_until_end(struct stream *stream, struct helpers *helpers)
         size_t waiting;
         pthread_mutex_lock(&stream->input);
         code = take_batch(stream, &batch, &waiting, &err);
+        /* Taking lines is quick; looking them up goes on without the lock. */
         pthread_mutex_unlock(&stream->input);
         if (code != FZ_OK || batch.len == 0)
             break;

@@ -53,6 +53,7 @@ int
 main(int argc, char **argv)
 {
     keep_standard_files();
+    /* Standard error and status 2: a script that lost its arguments must notice. */
     if (argc < 2) {
         cmd_help_overview(commands, stderr);
         return 2;

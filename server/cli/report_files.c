@@ -39,6 +39,7 @@ append(struct report_files *files, const char *path, bool is_named, const struct
     char *copy = strdup(path);
     if (!copy)
         return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
+    /* Which file it is, so that the output does not overwrite it under another name. */
     files->list[files->n++] = (struct report_file){
         .path = copy, .is_named = is_named, .device = st->st_dev, .inode = st->st_ino};
     return FZ_OK;
@@ -130,6 +131,7 @@ static void read_body(struct reading *r, struct fz_span body);
 static bool
 is_archive(struct fz_span body)
 {
+    /* By its first bytes: names say little, and reports come as .gz without saying so. */
     enum sym_archive_kind kind = sym_archive_kind(body);
     return kind != SYM_ARCHIVE_NONE && kind != SYM_ARCHIVE_BZIP2;
 }
@@ -151,6 +153,7 @@ static enum fz_code
 begin_member(void *user, const char *name, struct fz_error *err FZ_UNUSED)
 {
     struct reading *r = user;
+    /* One buffer for all members: it grows to the largest and stays. */
     fz_buffer_clear(&r->body);
     r->name[r->name_len] = '\0';
     if (*name)
@@ -225,6 +228,7 @@ read_body(struct reading *r, struct fz_span body)
         read_archive(r, body);
         return;
     }
+    /* What a person names must be a report, and is reported if it is not. */
     if (!r->is_named && !has_report_name(r->name) && !ingest_detect(body))
         return;
     r->n_found++;

@@ -43,6 +43,7 @@ use_dsym_beside(const char *path, struct slice_index *opened)
         sym_file_open(beside, &dsym, NULL) != FZ_OK)
         return;
     const struct sym_file_slice *found = sym_file_find(dsym, &opened->slice->macho.uuid);
+    /* The dSYM of another build: its names would be wrong. */
     if (!found || !sym_file_slice_has_dwarf(found)) {
         sym_file_close(dsym);
         return;

@@ -28,6 +28,7 @@ struct symbolicate {
 static enum fz_code
 symbolicate_one(struct symbolicate *s, const char *name, struct fz_span raw, struct fz_error *err)
 {
+    /* Without the text that was sent, the report is written from the model. */
     struct fz_span text = s->options->rebuild ? (struct fz_span){NULL, 0} : raw;
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
     FZ_CLEANUP(fz_arena_deinit) struct fz_arena arena = fz_arena_make(s->limits.report_memory);
@@ -130,6 +131,7 @@ symbolicate_run(struct user_symbols *symbols, const struct symbolicate_options *
             s.n_failed++;
         }
     }
+    /* Before the work: a folder that cannot be made should not cost minutes. */
     if (symbolicate_output_open(&s.output, options, &inputs, &err) != FZ_OK)
         return term_failed(command, &err);
     const struct report_files_sink sink = {.found = found, .failed = failed, .user = &s};

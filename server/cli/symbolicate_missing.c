@@ -89,6 +89,7 @@ symbolicate_missing_add(struct symbolicate_missing *missing, struct user_symbols
 {
     for (size_t i = 0; i < report->n_images; i++) {
         const struct report_image *image = &report->images[i];
+        /* No frame is in it, so its symbols would change nothing. */
         if (image->state == REPORT_IMAGE_UNUSED)
             continue;
         size_t n = missing->n;
@@ -136,6 +137,7 @@ symbolicate_missing_show(struct symbolicate_missing *missing, struct fz_buffer *
         describe(&missing->list[i], out);
     }
     if (n > SHOWN)
+        /* A report of an iPhone has hundreds of images of the system. */
         fz_buffer_printf(out, " and %zu more", n - SHOWN);
     fz_buffer_text(out, "; pass --dsym PATH, or upload them to a server");
 }

@@ -113,6 +113,7 @@ token_create(struct store *store, const struct token_request *request, struct fz
     int64_t id;
     char text[STORE_TOKEN_TEXT];
     enum fz_code code = FZ_OK;
+    /* Otherwise project.id stays 0, which means all of them. */
     if (strcmp(request->project, "*") != 0)
         code = store_project_find(store, request->project, &arena, &project, err);
     if (code == FZ_OK)

@@ -46,6 +46,7 @@ parse_answer(const struct upload_client *client, const struct net_http_answer *a
              struct fz_error *err)
 {
     json_error_t error;
+    /* Most likely a proxy's page, or another server at this address. */
     json_t *root = json_loadb(text_of(answer), answer->body.len, 0, &error);
     if (!root)
         return fz_fail(err, FZ_E_MALFORMED, "the answer is not JSON: %s; is %s a framezero server?",
@@ -203,6 +204,7 @@ await_upload(struct upload_client *client, const char *location, json_t **ret_an
         struct net_http_answer answer;
         json_auto_t *root = NULL;
         fz_time_sleep_ms(POLL_MS);
+        /* The path has the project already: a token of all projects needs it here too. */
         code = net_http_send(client->http, fz_buffer_cstr(&path), NULL, &answer, err);
         if (code == FZ_OK && answer.status != 200)
             code = fail_status(&answer, answer.status, err);

@@ -94,6 +94,7 @@ upload_show_size(uint64_t bytes, char ret[UPLOAD_SIZE_TEXT])
 static bool
 has_dsym(struct upload *upload, const struct sym_file_slice *slice)
 {
+    /* On a failure too: the hint is then shown once too often rather than not at all. */
     bool missing = true;
     struct fz_error err;
     return upload_client_missing(upload->client, "dsym", &slice->macho.uuid, 1, &missing, &err) ==
@@ -208,6 +209,7 @@ collect(struct upload *upload, const char *kind, struct batch *batch)
             upload->n_found++;
             upload->n_failed++;
         } else if (!is_in(batch, &slice->macho.uuid)) { /* a dSYM and its zip may be side by side */
+            /* Of several with one UUID the best one: that with DWARF, and whole. */
             const struct sym_file_slice *best = sym_file_find(upload->file, &slice->macho.uuid);
             batch->slices[batch->n] = is_kind(best, kind) ? best : slice;
             batch->uuids[batch->n++] = slice->macho.uuid;

@@ -183,6 +183,7 @@ keep_naming(struct user_symbols *symbols, const struct report *report, size_t nu
         if (user_symbols_named_each(report, number, has_name, &lookup))
             naming.slices[naming.n++] = slice;
     }
+    /* If not one names every frame, the test says nothing and all of them stay. */
     if (naming.n)
         *named = naming;
 }
@@ -236,6 +237,7 @@ name_images(struct user_symbols *symbols, struct report *report, struct fz_arena
         if (!report->arch)
             report->arch = image->arch;
         size_t n_all = user_symbols_named_find(symbols->files, symbols->n_files, image).n;
+        /* The reader of the report has to see that a choice was made. */
         if (n_all > 1)
             report_note(report, arena,
                         "images: %s has no UUID in the report; of %zu symbol files with that name "

@@ -177,6 +177,7 @@ static enum fz_code
 read_variables(const struct command_spec *command, struct config *config, struct fz_error *err)
 {
     static const char prefix[] = "FRAMEZERO_", limit[] = "FRAMEZERO_LIMIT_";
+    /* All of them, since only this finds the mistyped ones. */
     for (char **entry = environ; entry && *entry; entry++) {
         const char *equals = strchr(*entry, '=');
         if (!equals || !fz_text_has_prefix(*entry, prefix))
@@ -185,6 +186,7 @@ read_variables(const struct command_spec *command, struct config *config, struct
         char variable[NAME_MAX_LEN + 32], key[NAME_MAX_LEN + 32];
         snprintf(variable, sizeof(variable), "%.*s",
                  (int)(equals - *entry < NAME_MAX_LEN ? equals - *entry : NAME_MAX_LEN), *entry);
+        /* FRAMEZERO_LIMIT_X begins with the shorter prefix too. */
         bool is_limit = fz_text_has_prefix(variable, limit);
         snprintf(key, sizeof(key), "%s", variable + strlen(is_limit ? limit : prefix));
         for (char *c = key; *c; c++)
