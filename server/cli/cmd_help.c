@@ -75,6 +75,27 @@ find_command(const struct command_spec *const *commands, const char *const *word
     return NULL;
 }
 
+/* What is unknown: the first word, or the action of a command that is known. */
+static int
+reject_topic(const struct command_call *call)
+{
+    const struct command_spec *parent =
+        call->n_operands > 1 ? find_command(call->commands, call->operands, 1) : NULL;
+    const struct command_spec *const *candidates = parent ? parent->actions : call->commands;
+    const char *word = call->operands[parent ? 1 : 0];
+    struct suggest suggest;
+    struct fz_error err;
+    suggest_start(&suggest, word);
+    for (size_t i = 0; candidates && candidates[i]; i++) {
+        /* The name of an action is that of its command, a space and the word. */
+        if (!(candidates[i]->flags & COMMAND_HIDDEN))
+            suggest_try(&suggest, candidates[i]->name + (parent ? strlen(parent->name) + 1 : 0));
+    }
+    fz_fail(&err, FZ_E_MALFORMED, "unknown %s '%.60s'%s", parent ? "action" : "command", word,
+            suggest_question(&suggest));
+    return term_wrong_usage(parent ? parent->name : "", &err);
+}
+
 static int
 show_topic(const struct command_call *call)
 {
@@ -95,18 +116,8 @@ show_topic(const struct command_call *call)
         return term_write(cmd_help.name, fz_buffer_cstr(&out), out.len) ? 0 : 1;
     }
     const struct command_spec *command = find_command(commands, call->operands, call->n_operands);
-    if (!command) {
-        struct suggest suggest;
-        struct fz_error err;
-        suggest_start(&suggest, call->operands[0]);
-        for (size_t i = 0; commands[i]; i++) {
-            if (!(commands[i]->flags & COMMAND_HIDDEN))
-                suggest_try(&suggest, commands[i]->name);
-        }
-        fz_fail(&err, FZ_E_MALFORMED, "unknown command '%.60s'%s", call->operands[0],
-                suggest_question(&suggest));
-        return term_wrong_usage("", &err);
-    }
+    if (!command)
+        return reject_topic(call);
     /* Asked about standard output: with `| less` there is no colour. */
     help_append_text(command, term_has_colour(STDOUT_FILENO), &out);
     return term_write(cmd_help.name, fz_buffer_cstr(&out), out.len) ? 0 : 1;

@@ -70,6 +70,8 @@ class Help(unittest.TestCase):
                          "framezero: unknown option --versoin; did you mean --version? See 'framezero --help'\n")
         self.assertEqual(run("symbolcate", code=2).stderr,
                          "framezero: unknown command 'symbolcate'; did you mean symbolicate? See 'framezero --help'\n")
+        self.assertEqual(run("help", "token", "creat", code=2).stderr,
+                         "framezero token: unknown action 'creat'; did you mean create? See 'framezero token --help'\n")
 
 
 class Manual(unittest.TestCase):
