@@ -16,23 +16,6 @@ report_apple_is_ips(const struct report *report)
     return report->format && strcmp(report->format, "ips") == 0;
 }
 
-enum fz_arch_cpu
-report_apple_cpu(const struct report *report)
-{
-    /* The images of a process have its architecture, or one that runs in it (arm64e). */
-    const char *arch = report->arch;
-    if (!arch && report->n_images)
-        arch = report->images[0].arch;
-    if (arch)
-        return fz_arch_cpu(arch);
-    /* Some clients name no architecture, but each has registers of its own. */
-    const struct report_thread *thread = report_crashed_thread(report);
-    enum fz_arch_cpu cpu = FZ_CPU_UNKNOWN;
-    for (size_t i = 0; thread && i < thread->n_registers && cpu == FZ_CPU_UNKNOWN; i++)
-        cpu = fz_arch_cpu_of_register(thread->registers[i].name);
-    return cpu;
-}
-
 const char *
 report_apple_cpu_name(enum fz_arch_cpu cpu)
 {

@@ -12,8 +12,6 @@
 /* Did the report come as an .ips, so that its extras have the names of .ips? */
 bool report_apple_is_ips(const struct report *report);
 
-/* By the report's arch, else the first image's, else the names of the crashed thread's registers. */
-enum fz_arch_cpu report_apple_cpu(const struct report *report);
 /* "ARM-64", "X86-64"...; "" if it is not known. Static. */
 const char *report_apple_cpu_name(enum fz_arch_cpu cpu);
 

@@ -27,6 +27,9 @@ uint32_t report_load_u32(const json_t *object, const char *key);
 bool report_load_bool(const json_t *object, const char *key);
 int64_t report_load_time(const json_t *object, const char *key);
 bool report_load_uuid(const json_t *object, const char *key, struct fz_uuid *ret);
+/* The number whose name is the member's text; 0 if none has it. Names may be NULL. */
+unsigned report_load_choice(const json_t *object, const char *key, const char *const *names,
+                            size_t n);
 void *report_load_array(struct report_load *l, const json_t *list, size_t size, size_t *ret_n);
 const char **report_load_text_list(struct report_load *l, const json_t *list, size_t *ret_n);
 

@@ -55,6 +55,17 @@ load_crash(struct report_load *l, const json_t *object, struct report_crash *cra
 }
 
 static void
+load_capture(struct report_load *l, const json_t *object, struct report_capture *capture)
+{
+    capture->client = report_load_text(l, object, "client");
+    capture->way = report_load_text(l, object, "way");
+    capture->privacy = report_load_text(l, object, "privacy");
+    capture->handler_crashed = report_load_bool(object, "handler_crashed");
+    capture->truncated =
+        report_load_text_list(l, json_object_get(object, "truncated"), &capture->n_truncated);
+}
+
+static void
 load_origin(struct report_load *l, const json_t *root, struct report_envelope *envelope)
 {
     struct report *r = l->report;
@@ -67,6 +78,8 @@ load_origin(struct report_load *l, const json_t *root, struct report_envelope *e
     if (!r->id)
         /* render_json.c writes client_id only where it differs. */
         r->id = envelope->id;
+    r->run_id = report_load_text(l, root, "run_id");
+    r->session_id = report_load_text(l, root, "session_id");
     r->format = report_load_text(l, root, "format");
     r->kind = report_load_text(l, root, "kind");
     r->timestamp_ms = report_load_time(root, "timestamp");
@@ -91,6 +104,7 @@ load_origin(struct report_load *l, const json_t *root, struct report_envelope *e
         .launched_ms = report_load_time(process, "launched"),
     };
     load_crash(l, json_object_get(root, "crash"), &r->crash);
+    load_capture(l, json_object_get(root, "capture"), &r->capture);
 }
 
 /* The members that are JSON texts in the model, cut out of the repaired text. */
@@ -156,7 +170,8 @@ report_load_json(struct fz_span json, struct fz_arena *arena, struct report *ret
     load_attachments(&load, root);
     load_verbatim(&load, fz_buffer_span(&text));
     load_notes(&load, root);
-    if (load.failed)
+    /* As many notes as there were: a name of this program is never left out. */
+    if (load.failed || !report_number_registers(&report, arena))
         return fz_arena_fail(arena, err);
     *ret = report;
     *ret_envelope = envelope;

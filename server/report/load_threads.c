@@ -3,19 +3,7 @@
 
 #include "base/json/walk.h"
 #include "base/text.h"
-
-/* The number whose name is the member's text; 0 if none has it. */
-static unsigned
-load_choice(const json_t *object, const char *key, const char *const *names, size_t n)
-{
-    const char *text = json_string_value(json_object_get(object, key));
-    for (unsigned i = 0; text && i < n; i++) {
-        /* A state without a name is not written. */
-        if (names[i] && strcmp(names[i], text) == 0)
-            return i;
-    }
-    return 0;
-}
+#include "server/report/variables.h"
 
 static void
 load_symbol_files(struct report_load *l, const json_t *list, struct report_image *image)
@@ -47,7 +35,7 @@ report_load_images(struct report_load *l, const json_t *root)
         image->version = report_load_text(l, object, "version");
         image->addr = report_load_u64(object, "address");
         image->size = report_load_u64(object, "size");
-        image->state = (enum report_image_state)load_choice(
+        image->state = (enum report_image_state)report_load_choice(
             object, "symbols", report_image_state_names, FZ_ARRAY_LEN(report_image_state_names));
         load_symbol_files(l, json_object_get(object, "symbol_files"), image);
     }
@@ -110,6 +98,18 @@ load_symbol(struct report_load *l, const json_t *object, struct report_symbol *s
     symbol->inlined = report_load_bool(object, "inlined");
     symbol->source = report_load_text(l, object, "source");
     symbol->also = report_load_text_list(l, json_object_get(object, "also"), &symbol->n_also);
+    report_load_variables(l, object, symbol);
+}
+
+static enum report_trust
+load_trust(const json_t *object)
+{
+    const char *text = json_string_value(json_object_get(object, "trust"));
+    /* Reports of earlier versions have one word for all unwind data. */
+    if (text && strcmp(text, "unwind") == 0)
+        return REPORT_TRUST_CFI;
+    return (enum report_trust)report_load_choice(object, "trust", report_trust_names,
+                                                 FZ_ARRAY_LEN(report_trust_names));
 }
 
 static void
@@ -119,13 +119,12 @@ load_frame(struct report_load *l, const json_t *object, struct report_frame *fra
     frame->lookup_addr = report_load_u64(object, "lookup_address");
     /* The JSON has the result of the adjustment only, which is enough to write the report again. */
     frame->adjust = frame->lookup_addr == frame->addr ? REPORT_ADJUST_EXACT : REPORT_ADJUST_RETURN;
-    frame->status = (enum report_frame_status)load_choice(
+    frame->status = (enum report_frame_status)report_load_choice(
         object, "status", report_frame_status_names, FZ_ARRAY_LEN(report_frame_status_names));
     /* Not resolved yet, so no address was adjusted. */
     if (frame->status == REPORT_FRAME_UNRESOLVED)
         frame->adjust = REPORT_ADJUST_AUTO;
-    frame->trust = (enum report_trust)load_choice(object, "trust", report_trust_names,
-                                                  FZ_ARRAY_LEN(report_trust_names));
+    frame->trust = load_trust(object);
     frame->has_image_offset =
         json_scan_u64(json_object_get(object, "image_offset"), &frame->image_offset);
     frame->has_client_start =
@@ -140,26 +139,34 @@ load_frame(struct report_load *l, const json_t *object, struct report_frame *fra
         load_symbol(l, json_array_get(list, i), &frame->symbols[i]);
 }
 
+/* Registers and vectors are one object; report_number_registers() finds out which is which. */
 static void
 load_registers(struct report_load *l, const json_t *object, struct report_thread *thread)
 {
     size_t n = json_object_size(object);
-    thread->registers =
-        n && !l->failed ? fz_arena_array(l->arena, n, sizeof(*thread->registers)) : NULL;
-    if (n && !thread->registers)
+    bool has_room = n && !l->failed;
+    thread->registers = has_room ? fz_arena_array(l->arena, n, sizeof(*thread->registers)) : NULL;
+    thread->vectors = has_room ? fz_arena_array(l->arena, n, sizeof(*thread->vectors)) : NULL;
+    if (n && (!thread->registers || !thread->vectors))
         l->failed = true;
     const char *name;
     json_t *value;
     /* jansson's iterators take a non-const object, but do not change it. */
     json_object_foreach((json_t *)(uintptr_t)object, name, value)
     {
-        struct report_register reg = {.name = NULL};
+        struct report_register reg = {.number = FZ_NO_REGISTER};
+        struct report_vector vector = {.size = 16};
+        struct fz_span text = fz_span_make(json_string_value(value), json_string_length(value));
         if (l->failed)
             break;
-        if (!json_scan_u64(value, &reg.value))
+        bool is_vector = report_is_vector_name(name) && report_vector_parse(text, vector.bytes);
+        if (!is_vector && !json_scan_u64(value, &reg.value))
             continue;
-        reg.name = report_load_keep(l, fz_span_cstr(name));
-        thread->registers[thread->n_registers++] = reg;
+        vector.name = reg.name = report_load_keep(l, fz_span_cstr(name));
+        if (is_vector)
+            thread->vectors[thread->n_vectors++] = vector;
+        else
+            thread->registers[thread->n_registers++] = reg;
     }
 }
 
@@ -178,7 +185,9 @@ static struct report_memory
 load_memory(struct report_load *l, const json_t *object)
 {
     struct report_memory memory = {.addr = report_load_u64(object, "address"),
-                                   .size = report_load_u64(object, "size")};
+                                   .size = report_load_u64(object, "size"),
+                                   .why = report_load_text(l, object, "why"),
+                                   .truncated = report_load_bool(object, "truncated")};
     const char *bytes = json_string_value(json_object_get(object, "bytes"));
     /* What cannot be read is as good as left out. */
     if (bytes)
@@ -204,6 +213,7 @@ report_load_threads(struct report_load *l, const json_t *root)
         load_registers(l, json_object_get(object, "registers"), thread);
         thread->stack = load_memory(l, json_object_get(object, "stack"));
         thread->notable_json = report_load_dump(l, object, "notable_addresses");
+        thread->frames_truncated = report_load_bool(object, "frames_truncated");
         thread->frames = load_frames(l, object, &thread->n_frames, &thread->n_frames_cut);
     }
     list = json_object_get(root, "memory");

@@ -86,6 +86,18 @@ report_load_uuid(const json_t *object, const char *key, struct fz_uuid *ret)
     return json_is_string(value) && fz_uuid_parse(fz_span_cstr(json_string_value(value)), ret);
 }
 
+unsigned
+report_load_choice(const json_t *object, const char *key, const char *const *names, size_t n)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+    for (unsigned i = 0; text && i < n; i++) {
+        /* A state without a name is not written. */
+        if (names[i] && strcmp(names[i], text) == 0)
+            return i;
+    }
+    return 0;
+}
+
 void *
 report_load_array(struct report_load *l, const json_t *list, size_t size, size_t *ret_n)
 {

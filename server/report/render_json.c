@@ -6,6 +6,7 @@
 
 #include "base/json/write.h"
 #include "base/text.h"
+#include "server/report/variables.h"
 
 enum { MEMORY_SHOWN = 1024 };
 
@@ -69,6 +70,8 @@ write_origin(struct json_write *w, const struct report *r, const struct report_e
     /* The server's id may be another than the one the app knows its crash by. */
     if (id && r->id && !same_id(id, r->id))
         json_write_text(w, "client_id", r->id);
+    json_write_text(w, "run_id", r->run_id);
+    json_write_text(w, "session_id", r->session_id);
     json_write_text(w, "project", e->project);
     json_write_text(w, "status", e->status ? e->status : report_status_names[report_status(r)]);
     json_write_text(w, "format", r->format);
@@ -140,6 +143,22 @@ write_crash(struct json_write *w, const struct report_crash *crash)
 }
 
 static void
+write_capture(struct json_write *w, const struct report_capture *capture)
+{
+    if (!capture->client && !capture->way && !capture->privacy && !capture->handler_crashed &&
+        !capture->n_truncated)
+        return;
+    json_write_open(w, "capture", '{');
+    json_write_text(w, "client", capture->client);
+    json_write_text(w, "way", capture->way);
+    json_write_text(w, "privacy", capture->privacy);
+    if (capture->handler_crashed)
+        json_write_bool(w, "handler_crashed", true);
+    write_list(w, "truncated", capture->truncated, capture->n_truncated);
+    json_write_close(w, '}');
+}
+
+static void
 write_symbol(struct json_write *w, const struct report_symbol *symbol)
 {
     json_write_open(w, NULL, '{');
@@ -157,6 +176,7 @@ write_symbol(struct json_write *w, const struct report_symbol *symbol)
     json_write_bool(w, "inlined", symbol->inlined);
     json_write_text(w, "source", symbol->source);
     write_list(w, "also", symbol->also, symbol->n_also);
+    report_write_variables(w, symbol);
     json_write_close(w, '}');
 }
 
@@ -213,11 +233,43 @@ write_memory(struct json_write *w, const char *key, const struct report_memory *
     json_write_open(w, key, '{');
     json_write_hex(w, "address", memory->addr);
     json_write_u64(w, "size", memory->size ? memory->size : memory->bytes.len);
+    json_write_text(w, "why", memory->why);
+    if (memory->truncated)
+        json_write_bool(w, "truncated", true);
     if (memory->bytes.len && memory->bytes.len <= MEMORY_SHOWN) {
         FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer base64 = fz_buffer_make(0);
         fz_text_base64_append(&base64, memory->bytes);
         json_write_text(w, "bytes", base64.failed ? NULL : base64.data);
     }
+    json_write_close(w, '}');
+}
+
+static void
+write_vector(struct json_write *w, enum fz_arch_cpu cpu, const struct report_vector *vector)
+{
+    char name[REPORT_VECTOR_NAME], text[2 + 2 * sizeof(vector->bytes) + 1] = "0x";
+    uint8_t high_first[sizeof(vector->bytes)];
+    for (size_t i = 0; i < vector->size; i++)
+        high_first[i] = vector->bytes[vector->size - 1 - i];
+    /* All digits: how many there are says how much of the register is known. */
+    fz_text_hex(fz_span_make(high_first, vector->size), text + 2);
+    report_vector_name(cpu, vector, name);
+    json_write_text(w, name, text);
+}
+
+static void
+write_registers(struct json_write *w, const struct report *r, const struct report_thread *thread)
+{
+    /* Vectors of the crashed thread only: a minidump has them of all, a kilobyte for each. */
+    size_t n_vectors = thread->crashed ? thread->n_vectors : 0;
+    if (thread->n_registers == 0 && n_vectors == 0)
+        return;
+    json_write_open(w, "registers", '{');
+    for (size_t i = 0; i < thread->n_registers; i++)
+        json_write_hex(w, report_register_name(r, &thread->registers[i]),
+                       thread->registers[i].value);
+    for (size_t i = 0; i < n_vectors; i++)
+        write_vector(w, report_cpu(r), &thread->vectors[i]);
     json_write_close(w, '}');
 }
 
@@ -232,15 +284,12 @@ write_thread(struct json_write *w, const struct report *r, const struct report_t
     json_write_bool(w, "crashed", thread->crashed);
     if (thread->samples)
         json_write_u64(w, "samples", thread->samples);
-    if (thread->n_registers) {
-        json_write_open(w, "registers", '{');
-        for (size_t i = 0; i < thread->n_registers; i++)
-            json_write_hex(w, thread->registers[i].name, thread->registers[i].value);
-        json_write_close(w, '}');
-    }
+    write_registers(w, r, thread);
     write_memory(w, "stack", &thread->stack);
     json_write_raw(w, "notable_addresses", thread->notable_json);
     write_frames(w, r, thread->frames, thread->n_frames, thread->n_frames_cut);
+    if (thread->frames_truncated)
+        json_write_bool(w, "frames_truncated", true);
     json_write_close(w, '}');
 }
 
@@ -326,6 +375,7 @@ report_render_json(const struct report *report, const struct report_envelope *en
     write_origin(&w, report, envelope);
     write_process(&w, &report->process);
     write_crash(&w, &report->crash);
+    write_capture(&w, &report->capture);
     /* These are JSON in the model, checked when they came in. */
     json_write_raw(&w, "user", report->user_json);
     json_write_raw(&w, "tags", report->tags_json);

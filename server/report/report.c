@@ -115,8 +115,27 @@ const char *const report_frame_status_names[] = {
 
 const char *const report_trust_names[] = {[REPORT_TRUST_GIVEN] = "given",
                                           [REPORT_TRUST_CONTEXT] = "context",
+                                          [REPORT_TRUST_CFI] = "cfi",
+                                          [REPORT_TRUST_COMPACT] = "compact",
                                           [REPORT_TRUST_FRAME_POINTER] = "frame_pointer",
-                                          [REPORT_TRUST_UNWIND] = "unwind"};
+                                          [REPORT_TRUST_LINK_REGISTER] = "link_register"};
+
+const char *const report_variable_kind_names[] = {[REPORT_VARIABLE_PARAM] = "param",
+                                                  [REPORT_VARIABLE_LOCAL] = "local",
+                                                  [REPORT_VARIABLE_GLOBAL] = "global",
+                                                  [REPORT_VARIABLE_THIS] = "this"};
+
+const char *const report_availability_names[] = {
+    [REPORT_VALUE_AVAILABLE] = "available",
+    [REPORT_VALUE_ENTRY_VALUE] = "entry_value",
+    [REPORT_VALUE_PARTIAL] = "partial",
+    [REPORT_VALUE_OPTIMIZED_OUT] = "optimized_out",
+    [REPORT_VALUE_REGISTER_NOT_RECOVERABLE] = "register_not_recoverable",
+    [REPORT_VALUE_MEMORY_NOT_CAPTURED] = "memory_not_captured",
+    [REPORT_VALUE_UNSUPPORTED] = "unsupported",
+    [REPORT_VALUE_NO_DEBUG_INFO] = "no_debug_info",
+    [REPORT_VALUE_REDACTED] = "redacted",
+    [REPORT_VALUE_LIMIT] = "limit"};
 
 const char *const report_image_state_names[] = {[REPORT_IMAGE_UNUSED] = "unused",
                                                 [REPORT_IMAGE_FOUND] = "found",

@@ -9,6 +9,7 @@
 #ifndef REPORT_H
 #define REPORT_H
 
+#include "base/arch/vectors.h"
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/uuid.h"
@@ -30,11 +31,54 @@ enum report_frame_status {
     REPORT_FRAME_MALFORMED_SYMBOL_FILE,
 };
 
+/* How a frame was found. */
 enum report_trust {
-    REPORT_TRUST_GIVEN,
-    REPORT_TRUST_CONTEXT,
-    REPORT_TRUST_FRAME_POINTER,
-    REPORT_TRUST_UNWIND
+    REPORT_TRUST_GIVEN,         /* the report lists it */
+    REPORT_TRUST_CONTEXT,       /* the thread's registers, or those that a signal interrupted */
+    REPORT_TRUST_CFI,           /* __debug_frame, __eh_frame */
+    REPORT_TRUST_COMPACT,       /* __unwind_info */
+    REPORT_TRUST_FRAME_POINTER, /* a frame record on the stack */
+    REPORT_TRUST_LINK_REGISTER, /* lr of a function that saved nothing yet */
+};
+
+enum report_variable_kind {
+    REPORT_VARIABLE_PARAM,
+    REPORT_VARIABLE_LOCAL,
+    REPORT_VARIABLE_GLOBAL,
+    REPORT_VARIABLE_THIS,
+};
+
+/* Whether a variable has its value, or why not. */
+enum report_availability {
+    REPORT_VALUE_AVAILABLE,
+    REPORT_VALUE_ENTRY_VALUE, /* its value at the call */
+    REPORT_VALUE_PARTIAL,     /* some fields or pieces */
+    REPORT_VALUE_OPTIMIZED_OUT,
+    REPORT_VALUE_REGISTER_NOT_RECOVERABLE,
+    REPORT_VALUE_MEMORY_NOT_CAPTURED,
+    REPORT_VALUE_UNSUPPORTED,
+    REPORT_VALUE_NO_DEBUG_INFO,
+    REPORT_VALUE_REDACTED,
+    REPORT_VALUE_LIMIT,
+};
+
+/* Fields in fields: deeper ones are neither written nor read. */
+enum { REPORT_VARIABLE_DEPTH_MAX = 16 };
+
+/* One variable, field, element, base class or pointee. Mirrors struct sym_variable of the
+ * symbolicator, which this module does not use. */
+struct report_variable {
+    const char *name; /* of a field, "[3]" of an element, "*" of what a pointer points to */
+    const char *type; /* "const char *", "struct item"; NULL = unknown */
+    enum report_variable_kind kind; /* fields have that of their variable; not written for them */
+    enum report_availability availability;
+    const char *value; /* as a debugger prints it; NULL = none, or only fields */
+    bool maybe_stale;  /* in memory of an optimised frame: the store may have been dropped */
+    bool has_address;
+    uint64_t address;     /* where it is in memory */
+    const char *location; /* "fbreg-16 @0x16f0ffc83", "x19", "const"; NULL = none */
+    struct report_variable *fields;
+    size_t n_fields, n_fields_cut; /* cut: left out because of a limit */
 };
 
 struct report_symbol {
@@ -48,6 +92,9 @@ struct report_symbol {
     const char *source; /* "dwarf", "symtab", "exports", "function_starts", "client", "learned" */
     const char **also;  /* other names at the same address (identical code folding) */
     size_t n_also;
+    struct report_variable *variables; /* of this function or inlined call, inner scopes first */
+    size_t n_variables, n_variables_cut;
+    enum report_availability availability; /* AVAILABLE, or why the whole list is missing */
 };
 
 struct report_frame {
@@ -72,15 +119,28 @@ struct report_frame {
     size_t n_symbols;
 };
 
+/* A general register. The number is the processor's (report_cpu(), base/arch/registers.h). */
 struct report_register {
-    const char *name;
     uint64_t value;
+    int number;       /* FZ_NO_REGISTER: the table has no such register, only `name` is known */
+    const char *name; /* as the report spells it; NULL = as the table does */
+};
+
+/* A vector register, or the low bytes of one. Until report_number_registers() only `name` says which
+ * it is; after it, `name` is NULL and a thread has one for each index, in ascending order. */
+struct report_vector {
+    const char *name;
+    uint8_t bytes[16]; /* little-endian */
+    uint8_t index;     /* of base/arch/vectors.h */
+    uint8_t size;      /* how many of the low bytes are known: 4, 8 or 16 */
 };
 
 struct report_memory {
     uint64_t addr;
     struct fz_span bytes;
     uint64_t size; /* 0 = that of bytes; in a stored report the bytes of larger ones are left out */
+    const char *why; /* what led to it, as the client says: "register", "stack", "data" */
+    bool truncated;  /* the client captured less than there was */
 };
 
 struct report_thread {
@@ -90,8 +150,11 @@ struct report_thread {
     uint32_t samples; /* of a sampled tree: how often this stack was seen; 0 = no such count */
     struct report_register *registers;
     size_t n_registers;
+    struct report_vector *vectors;
+    size_t n_vectors;
     struct report_frame *frames;   /* newest first */
     size_t n_frames, n_frames_cut; /* cut: left out because of the limit */
+    bool frames_truncated;         /* the client's own chain ended at its limit */
     struct report_memory stack;    /* empty if not captured */
     const char *notable_json;      /* what was found at its registers and on its stack, JSON */
 };
@@ -148,6 +211,16 @@ struct report_process {
     int64_t launched_ms;     /* 0 = unknown */
 };
 
+/* How the client captured the process; all of it may be unknown. */
+struct report_capture {
+    const char *client; /* "framezero 1.0", "KSCrash 3.0.0" */
+    const char *way;    /* "signal", "mach", "corpse", "exception"..., as the client says */
+    const char *privacy;
+    bool handler_crashed;         /* while it captured: parts may be missing */
+    const char *const *truncated; /* what its limits cut: "threads", "memory"... */
+    size_t n_truncated;
+};
+
 /* A file that came with the report. It stays in the report's raw body. */
 struct report_attachment {
     const char *name, *type, *kind; /* file name; content type; what the client calls it */
@@ -155,7 +228,10 @@ struct report_attachment {
 };
 
 struct report {
-    const char *id;       /* as the client spelt it; NULL = none */
+    const char *id; /* as the client spelt it; NULL = none */
+    /* Of one start of the app, so that a crash that arrives in two ways is counted once; and of the
+     * session within it. As the client spells them. */
+    const char *run_id, *session_id;
     const char *format;   /* "framezero", ... */
     const char *kind;     /* "crash", "hang", "cpu", "disk_write", "launch", "memory", "error",
                              "message"; NULL = crash */
@@ -165,7 +241,9 @@ struct report {
     const char *os_name, *os_version, *os_build;
     const char *device_model;
     const char *arch;
+    enum fz_arch_cpu cpu; /* whose numbers the registers have; report_cpu() */
     struct report_process process;
+    struct report_capture capture;
     struct report_crash crash;
     struct report_thread *threads;
     size_t n_threads;
@@ -196,6 +274,32 @@ void report_note(struct report *report, struct fz_arena *arena, const char *fmt,
  * the images. */
 int report_image_at(const struct report *report, uint64_t addr);
 
+/* ---- registers.c ----------------------------------------------------------------------------- */
+
+/* The processor: `cpu` if it is set, else by the report's arch or the first image's. */
+enum fz_arch_cpu report_cpu(const struct report *report);
+/* Give registers that came by name their numbers, once all else is known, and set `cpu`: that of the
+ * architecture, or of the names themselves if they are another processor's. Vectors are sorted and
+ * merged; one whose name the processor does not have becomes a register with that name, if its value
+ * has 64 bits at most, and is dropped with a note otherwise. False when memory is out. */
+bool report_number_registers(struct report *report, struct fz_arena *arena);
+/* As the report spells it, else as the table does. Never NULL. */
+const char *report_register_name(const struct report *report, const struct report_register *reg);
+/* NULL if the thread, or the processor, has none with the role. */
+const struct report_register *report_find_register(const struct report *report,
+                                                   const struct report_thread *thread,
+                                                   enum fz_arch_register_role role);
+/* "v8", "d8" if 8 bytes of it are known, "xmm3"; "" if the processor has no such register. */
+enum { REPORT_VECTOR_NAME = 8 };
+void report_vector_name(enum fz_arch_cpu cpu, const struct report_vector *vector,
+                        char ret[REPORT_VECTOR_NAME]);
+/* Does any processor have a vector register of this name? */
+bool report_is_vector_name(const char *name);
+/* "0x" and up to 32 hexadecimal digits, the lowest byte last in the text and first in `ret`. */
+bool report_vector_parse(struct fz_span text, uint8_t ret[16]);
+
+/* ---- report.c -------------------------------------------------------------------------------- */
+
 /* One client symbol for a frame: `function` (NULL or "" adds nothing), file and line may be
  * unknown. Inlined calls first, the function that has its own frame last; false when memory is out.
  */
@@ -225,7 +329,9 @@ enum report_status report_status(const struct report *report);
 /* Their names in the JSON; NULL for REPORT_FRAME_UNRESOLVED. */
 extern const char *const report_status_names[REPORT_SYMBOLICATED + 1];
 extern const char *const report_frame_status_names[REPORT_FRAME_MALFORMED_SYMBOL_FILE + 1];
-extern const char *const report_trust_names[REPORT_TRUST_UNWIND + 1];
+extern const char *const report_trust_names[REPORT_TRUST_LINK_REGISTER + 1];
+extern const char *const report_variable_kind_names[REPORT_VARIABLE_THIS + 1];
+extern const char *const report_availability_names[REPORT_VALUE_LIMIT + 1];
 extern const char *const report_image_state_names[REPORT_IMAGE_FAILED + 1];
 
 #endif

@@ -302,23 +302,12 @@ resolve_frames(struct resolver *r, struct report_frame *frames, size_t n, bool h
     return code;
 }
 
-static const struct report_register *
-find_register(const struct report_thread *thread, enum fz_arch_register_role role)
-{
-    for (size_t i = 0; i < thread->n_registers; i++) {
-        const struct report_register *reg = &thread->registers[i];
-        if (reg->name && fz_arch_register_has_role(reg->name, role))
-            return reg;
-    }
-    return NULL;
-}
-
 /* A thread that came with registers but without frames: where it was, and where it returns to if
  * the link register points into an image. */
 static enum fz_code
 frames_from_registers(struct resolver *r, struct report_thread *thread, struct fz_error *err)
 {
-    const struct report_register *pc = find_register(thread, FZ_REGISTER_PC);
+    const struct report_register *pc = report_find_register(r->report, thread, FZ_REGISTER_PC);
     if (thread->n_frames > 0 || !pc)
         return FZ_OK;
     struct report_frame *frames = fz_arena_array(r->arena, 2, sizeof(*frames));
@@ -328,7 +317,7 @@ frames_from_registers(struct resolver *r, struct report_thread *thread, struct f
         (struct report_frame){.addr = pc->value, .image = -1, .trust = REPORT_TRUST_CONTEXT};
     thread->frames = frames;
     thread->n_frames = 1;
-    const struct report_register *lr = find_register(thread, FZ_REGISTER_LR);
+    const struct report_register *lr = report_find_register(r->report, thread, FZ_REGISTER_LR);
     uint64_t addr = lr ? lr->value : 0;
     /* Without unwinding nothing shows whether lr holds a return address: only one that leads
      * into an image is taken. */

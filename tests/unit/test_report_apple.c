@@ -137,10 +137,11 @@ test_registers(void **state)
         struct report_thread thread = {.registers = registers, .notable_json = cases[i].notable};
         while (thread.n_registers < 9 && cases[i].names[thread.n_registers]) {
             size_t k = thread.n_registers++;
-            registers[k] = (struct report_register){cases[i].names[k], k + 1};
+            registers[k] = (struct report_register){k + 1, FZ_NO_REGISTER, cases[i].names[k]};
         }
         struct report report = {
             .arch = cases[i].arch, .crash.thread = 0, .threads = &thread, .n_threads = 1};
+        assert_true(report_number_registers(&report, NULL));
         struct fz_buffer out;
         fz_buffer_init(&out, 0);
         assert_int_equal(report_render_crash(&report, &none, &out, NULL), FZ_OK);
@@ -202,7 +203,7 @@ test_kind(void **state)
         {"launch", 0, "macOS", NULL, "Crashed Thread:        0\n", "Triggered"},
     };
     for (size_t i = 0; i < FZ_ARRAY_LEN(cases); i++) {
-        struct report_register pc = {"pc", 1};
+        struct report_register pc = {1, FZ_NO_REGISTER, "pc"};
         struct report_thread thread = {.index = 0, .registers = &pc, .n_registers = 1};
         struct report report = {.kind = cases[i].kind,
                                 .os_name = cases[i].os,

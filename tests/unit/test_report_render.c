@@ -8,164 +8,11 @@
 
 #include <cmocka.h>
 
-/* A report that uses every member of the model once. */
-static struct report_register registers[] = {
-    {"pc", 0x10aa}, {"x0", UINT64_MAX}, {"x1", 1}, {"x3", 3}};
-static const char *also[] = {"_b", "_c\"d"};
-static struct report_symbol symbols[] = {
-    {.function = "inner(int)",
-     .mangled = "_Z5inneri",
-     .file = "/src/work.c",
-     .line = 2,
-     .column = 9,
-     .inlined = true,
-     .source = "dwarf"},
-    {.function = "main",
-     .mangled = "main",
-     .file = "/src/ma\nin.c",
-     .line = 5,
-     .offset = 0,
-     .has_offset = true,
-     .source = "symtab",
-     .also = also,
-     .n_also = 2},
-};
-static struct report_frame frames[] = {
-    {.addr = 0x10aa,
-     .lookup_addr = 0x10aa,
-     .status = REPORT_FRAME_SYMBOLICATED,
-     .trust = REPORT_TRUST_CONTEXT,
-     .image = 0,
-     .has_image_offset = true,
-     .image_offset = 0xaa,
-     .samples = 5,
-     .in_app = true,
-     .symbols = symbols,
-     .n_symbols = 2},
-    {.addr = 0x2001,
-     .lookup_addr = 0x2000,
-     .status = REPORT_FRAME_MISSING_SYMBOL_FILE,
-     .trust = REPORT_TRUST_FRAME_POINTER,
-     .image = 1,
-     .has_image_offset = true,
-     .image_offset = 1},
-    {.addr = UINT64_MAX,
-     .lookup_addr = UINT64_MAX - 1,
-     .status = REPORT_FRAME_UNKNOWN_IMAGE,
-     .trust = REPORT_TRUST_UNWIND,
-     .image = -1},
-    {.addr = 0x3000, .status = REPORT_FRAME_UNRESOLVED, .image = -1},
-};
-static struct report_thread threads[] = {
-    {.index = 0,
-     .name = "ma\x1b[1min",
-     .queue = "q",
-     .state = "TH_STATE_RUNNING",
-     .crashed = true,
-     .samples = 9,
-     .notable_json = "{\"x0\":{\"type\":\"string\"}}",
-     .registers = registers,
-     .n_registers = 4,
-     .frames = frames,
-     .n_frames = 4,
-     .n_frames_cut = 7},
-    {.index = 3},
-};
-static struct report_symbol_file files[] = {{.kind = "dsym", .name = "Shop", .sha256 = "ab"},
-                                            {.kind = "binary"}};
-static struct report_image images[] = {
-    {.uuid = {{0x4c, 0x4c}},
-     .has_uuid = true,
-     .name = "Shop",
-     .path = "/a/Shop",
-     .arch = "arm64",
-     .bundle_id = "com.acme.shop",
-     .version = "4.2",
-     .files = files,
-     .n_files = 2,
-     .addr = 0x1000,
-     .size = 0x1000,
-     .state = REPORT_IMAGE_FOUND},
-    {.uuid = {{0x8a}},
-     .has_uuid = true,
-     .name = "dyld",
-     .addr = 0x2000,
-     .state = REPORT_IMAGE_MISSING},
-    {.name = "none", .addr = 0x4000, .size = 1, .state = REPORT_IMAGE_MISSING},
-};
-static const char *notes[] = {"a note"}, *messages[] = {"abort() called", "two"};
-static uint64_t mach_codes[] = {1, INT64_MAX};
-static struct report_frame exception_frames[] = {
-    {.addr = 0x10ab,
-     .lookup_addr = 0x10aa,
-     .adjust = REPORT_ADJUST_RETURN,
-     .status = REPORT_FRAME_NO_SYMBOL,
-     .image = 0,
-     .has_image_offset = true,
-     .image_offset = 0xab},
-};
-static struct report_attachment attachments[] = {
-    {.name = "log.txt", .type = "text/plain", .kind = "event.attachment", .offset = 7, .size = 9},
-    {.name = "empty"}};
-static const struct report full = {
-    .id = "mine",
-    .format = "framezero",
-    .kind = "hang",
-    .environment = "testflight",
-    .process = {.name = "Shop",
-                .path = "/a/Shop",
-                .parent = "launchd",
-                .pid = 4242,
-                .parent_pid = 1,
-                .launched_ms = 1795169470000},
-    .exception_frames = exception_frames,
-    .n_exception_frames = 1,
-    .n_exception_frames_cut = 2,
-    .attachments = attachments,
-    .n_attachments = 2,
-    .timestamp_ms = 1795169472345,
-    .app_id = "com.acme.shop",
-    .app_name = "Shop",
-    .app_version = "4.2",
-    .app_build = "4201",
-    .os_name = "iOS",
-    .os_version = "18.1",
-    .os_build = "22B83",
-    .device_model = "iPhone15,2",
-    .arch = "arm64",
-    .crash = {.thread = 0,
-              .signal = "SIGABRT",
-              .mach = "EXC_CRASH",
-              .code = "c",
-              .exception = "NSRangeException",
-              .reason = "index 7",
-              .has_address = true,
-              .address = 16,
-              .signal_code = "SEGV_MAPERR",
-              .subtype = "KERN_INVALID_ADDRESS at 0x10",
-              .mach_codes = mach_codes,
-              .n_mach_codes = 2,
-              .termination = "SIGNAL 6 Abort trap: 6",
-              .diagnosis = "a guess",
-              .messages = messages,
-              .n_messages = 2},
-    .threads = threads,
-    .n_threads = 2,
-    .images = images,
-    .n_images = 3,
-    .user_json = "{\"id\":1.50}",
-    .tags_json = "{}",
-    .breadcrumbs_json = "[]",
-    .extra_json = "{\"a\":1}",
-    .notes = notes,
-    .n_notes = 1,
-};
-static const struct report_envelope envelope = {.id = "0192f0c4-7a11-7c3e-8f00-000000000001",
-                                                .project = "default",
-                                                .received_ms = 1795169473000};
+#include "tests/unit/report_full.h"
 
 static const char full_json[] =
     "{\"id\":\"0192f0c4-7a11-7c3e-8f00-000000000001\",\"client_id\":\"mine\","
+    "\"run_id\":\"run\",\"session_id\":\"session\","
     "\"project\":\"default\",\"status\":\"partial\",\"format\":\"framezero\","
     "\"kind\":\"hang\","
     "\"received\":\"2026-11-20T10:11:13.000Z\",\"timestamp\":\"2026-11-20T10:11:12.345Z\","
@@ -181,28 +28,44 @@ static const char full_json[] =
     "\"mach_codes\":[\"0x1\",\"0x7fffffffffffffff\"],"
     "\"termination\":\"SIGNAL 6 Abort trap: 6\",\"diagnosis\":\"a guess\","
     "\"messages\":[\"abort() called\",\"two\"]},"
+    "\"capture\":{\"client\":\"fz\",\"way\":\"corpse\",\"privacy\":\"stack\","
+    "\"handler_crashed\":true,\"truncated\":[\"memory\",\"data\"]},"
     "\"user\":{\"id\":1.50},\"tags\":{},\"threads\":["
     "{\"index\":0,\"name\":\"ma\\u001b[1min\",\"queue\":\"q\","
     "\"state\":\"TH_STATE_RUNNING\",\"crashed\":true,\"samples\":9,"
-    "\"registers\":{\"pc\":\"0x10aa\",\"x0\":\"0xffffffffffffffff\",\"x1\":\"0x1\",\"x3\":\"0x3\"},"
+    "\"registers\":{\"pc\":\"0x10aa\",\"x0\":\"0xffffffffffffffff\",\"x1\":\"0x1\",\"x3\":\"0x3\","
+    "\"x29\":\"0x4\",\"odd\":\"0x5\",\"v0\":\"0xff000000000000000000000000000201\","
+    "\"d8\":\"0x3ff0000000000000\",\"s9\":\"0x00000007\"},"
+    "\"stack\":{\"address\":\"0x16f0ff000\",\"size\":1,\"truncated\":true,\"bytes\":\"AQ==\"},"
     "\"notable_addresses\":{\"x0\":{\"type\":\"string\"}},"
     "\"frames\":["
     "{\"index\":0,\"address\":\"0x10aa\",\"lookup_address\":\"0x10aa\",\"image\":\"Shop\","
     "\"image_uuid\":\"4c4c0000000000000000000000000000\",\"image_offset\":\"0xaa\","
     "\"status\":\"symbolicated\",\"trust\":\"context\",\"symbols\":["
     "{\"function\":\"inner(int)\",\"mangled\":\"_Z5inneri\",\"file\":\"/src/work.c\",\"line\":2,"
-    "\"column\":9,\"inlined\":true,\"source\":\"dwarf\"},"
+    "\"column\":9,\"inlined\":true,\"source\":\"dwarf\","
+    "\"variables_availability\":\"no_debug_info\"},"
     "{\"function\":\"main\",\"offset\":0,\"file\":\"/src/ma\\nin.c\",\"line\":5,"
-    "\"inlined\":false,\"source\":\"symtab\",\"also\":[\"_b\",\"_c\\\"d\"]}],\"samples\":5,"
+    "\"inlined\":false,\"source\":\"symtab\",\"also\":[\"_b\",\"_c\\\"d\"],"
+    "\"variables\":[{\"name\":\"count\",\"type\":\"int\",\"kind\":\"param\",\"value\":\"7\","
+    "\"availability\":\"available\",\"location\":\"x19\"},"
+    "{\"name\":\"self\",\"type\":\"struct p *\",\"kind\":\"this\",\"value\":\"0x10\","
+    "\"availability\":\"entry_value\"},"
+    "{\"name\":\"p\\\"q\",\"type\":\"struct p\",\"kind\":\"local\",\"availability\":\"partial\","
+    "\"stale\":true,\"address\":\"0x16f0ffc83\",\"fields\":["
+    "{\"name\":\"x\",\"type\":\"int\",\"value\":\"1\",\"availability\":\"available\"},"
+    "{\"name\":\"y\",\"availability\":\"optimized_out\"}],\"fields_cut\":3},"
+    "{\"name\":\"g\",\"kind\":\"global\",\"availability\":\"redacted\"}],"
+    "\"variables_cut\":9}],\"samples\":5,"
     "\"in_app\":true},"
     "{\"index\":1,\"address\":\"0x2001\",\"lookup_address\":\"0x2000\",\"image\":\"dyld\","
     "\"image_uuid\":\"8a000000000000000000000000000000\",\"image_offset\":\"0x1\","
     "\"status\":\"missing_symbol_file\",\"trust\":\"frame_pointer\",\"symbols\":[],"
     "\"in_app\":false},"
     "{\"index\":2,\"address\":\"0xffffffffffffffff\",\"lookup_address\":\"0xfffffffffffffffe\","
-    "\"status\":\"unknown_image\",\"trust\":\"unwind\",\"symbols\":[],\"in_app\":false},"
+    "\"status\":\"unknown_image\",\"trust\":\"cfi\",\"symbols\":[],\"in_app\":false},"
     "{\"index\":3,\"address\":\"0x3000\",\"trust\":\"given\",\"symbols\":[],\"in_app\":false}],"
-    "\"frames_cut\":7},"
+    "\"frames_cut\":7,\"frames_truncated\":true},"
     "{\"index\":3,\"crashed\":false,\"frames\":[]}],"
     "\"exception_backtrace\":{\"frames\":["
     "{\"index\":0,\"address\":\"0x10ab\",\"lookup_address\":\"0x10aa\",\"image\":\"Shop\","
@@ -218,6 +81,8 @@ static const char full_json[] =
     "\"symbols\":\"missing\"},{\"name\":\"none\",\"address\":\"0x4000\",\"size\":1,"
     "\"symbols\":\"missing\"}],"
     "\"missing\":[{\"uuid\":\"8a000000000000000000000000000000\",\"name\":\"dyld\"}],"
+    "\"memory\":[{\"address\":\"0x280000000\",\"size\":2,\"why\":\"register\","
+    "\"bytes\":\"AQI=\"}],"
     "\"attachments\":[{\"name\":\"log.txt\",\"type\":\"text/plain\","
     "\"kind\":\"event.attachment\",\"offset\":7,\"size\":9},"
     "{\"name\":\"empty\",\"offset\":0,\"size\":0}],"
@@ -266,7 +131,8 @@ static const char full_crash[] =
     "Thread 3:\n\n\n"
     "Thread 0 crashed with ARM Thread State (64-bit):\n"
     "    x0: 0xffffffffffffffff   x1: 0x0000000000000001   x3: 0x0000000000000003\n"
-    "    pc: 0x00000000000010aa\n\nBinary Images:\n"
+    "    fp: 0x0000000000000004\n    pc: 0x00000000000010aa\n   odd: 0x0000000000000005\n"
+    "\nBinary Images:\n"
     "            0x1000 -             0x1fff Shop arm64  <4c4c0000000000000000000000000000> "
     "/a/Shop\n"
     "            0x2000 -                ??? dyld arm64  <8a000000000000000000000000000000> ???\n"

@@ -327,9 +327,12 @@ test_frames_from_registers(void **state)
 {
     struct fz_arena arena;
     fz_arena_init(&arena, 4 * 1024 * 1024);
-    struct report_register in_image[] = {{"x0", 1}, {"lr", LOAD + 0x1100}, {"pc", LOAD + 0x1204}};
-    struct report_register outside[] = {{"pc", LOAD + 0x1204}, {"lr", 0x10}};
-    struct report_register no_pc[] = {{"lr", LOAD + 0x1100}};
+    struct report_register in_image[] = {{.value = 1, .number = 0},
+                                         {.value = LOAD + 0x1100, .number = FZ_ARM64_LR},
+                                         {.value = LOAD + 0x1204, .number = FZ_ARM64_PC}};
+    struct report_register outside[] = {{.value = LOAD + 0x1204, .number = FZ_ARM64_PC},
+                                        {.value = 0x10, .number = FZ_ARM64_LR}};
+    struct report_register no_pc[] = {{.value = LOAD + 0x1100, .number = FZ_ARM64_LR}};
     struct report_thread threads[] = {
         {.registers = in_image, .n_registers = 3, .crashed = true},
         {.registers = outside, .n_registers = 2},
@@ -384,7 +387,7 @@ test_out_of_memory(void **state)
         arena.fail_after = n;
         struct report_frame frames[] = {{.addr = LOAD + 0x1304, .image = -1},
                                         {.addr = LOAD + 0x1105, .image = -1}};
-        struct report_register registers[] = {{"pc", LOAD + 0x1204}};
+        struct report_register registers[] = {{.value = LOAD + 0x1204, .number = FZ_ARM64_PC}};
         struct report_thread threads[] = {{.frames = frames, .n_frames = 2},
                                           {.registers = registers, .n_registers = 1}};
         struct report report = {.arch = "arm64", .threads = threads, .n_threads = 2};

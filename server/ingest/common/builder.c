@@ -287,9 +287,25 @@ ingest_add_register(struct ingest_builder *b, struct report_thread *thread, stru
         copy ? ingest_grow(b, thread->registers, n, &room, sizeof(*registers)) : NULL;
     if (!registers)
         return;
-    registers[n] = (struct report_register){copy, value};
+    registers[n] = (struct report_register){.value = value, .number = FZ_NO_REGISTER, .name = copy};
     thread->registers = registers;
     thread->n_registers++;
+}
+
+void
+ingest_add_vector(struct ingest_builder *b, struct report_thread *thread, struct fz_span name,
+                  const uint8_t bytes[16])
+{
+    size_t n = thread->n_vectors, room = room_of(n);
+    const char *copy = n < INGEST_REGISTERS_MAX ? ingest_text(b, name) : NULL;
+    struct report_vector *vectors =
+        copy ? ingest_grow(b, thread->vectors, n, &room, sizeof(*vectors)) : NULL;
+    if (!vectors)
+        return;
+    vectors[n] = (struct report_vector){.name = copy, .size = 16};
+    memcpy(vectors[n].bytes, bytes, sizeof(vectors[n].bytes));
+    thread->vectors = vectors;
+    thread->n_vectors++;
 }
 
 bool
@@ -298,7 +314,8 @@ ingest_starts_elsewhere(const struct report_thread *thread)
     for (size_t i = 0; i < thread->n_registers && thread->n_frames; i++) {
         /* Formats name the pc "pc", "rip" or "eip"; on 32-bit ARM one of both values may have
          * the bit that says Thumb. */
-        if (fz_arch_register_has_role(thread->registers[i].name, FZ_REGISTER_PC))
+        const char *name = thread->registers[i].name;
+        if (name && fz_arch_register_has_role(name, FZ_REGISTER_PC))
             return (thread->registers[i].value ^ thread->frames[0].addr) > 1;
     }
     return false;

@@ -103,6 +103,9 @@ void ingest_set_start(struct report_frame *frame, struct report_symbol *symbol, 
 /* One more register with a copy of its name; INGEST_REGISTERS_MAX of them are kept. */
 void ingest_add_register(struct ingest_builder *b, struct report_thread *thread,
                          struct fz_span name, uint64_t value);
+/* The same for a vector register; what its name means is found out at the end of the parse. */
+void ingest_add_vector(struct ingest_builder *b, struct report_thread *thread, struct fz_span name,
+                       const uint8_t bytes[16]);
 /* Does the first frame have another address than the pc among the registers? False without a pc.
  * Bit 0 (Thumb) is not compared. */
 bool ingest_starts_elsewhere(const struct report_thread *thread);

@@ -69,6 +69,14 @@ ingest_json_registers(struct ingest_builder *b, const json_t *object, const char
     json_object_foreach((json_t *)(uintptr_t)object, name, value)
     {
         uint64_t number;
+        uint8_t bytes[16];
+        struct fz_span text = fz_span_make(json_string_value(value), json_string_length(value));
+        /* v0 to v31 and their kind have 128 bits; in hexadecimal only, which is
+         * how clients write them. */
+        if (report_is_vector_name(name) && report_vector_parse(text, bytes)) {
+            ingest_add_vector(b, thread, fz_span_cstr(name), bytes);
+            continue;
+        }
         /* An odd value costs one register; the others are needed to judge frame 0. */
         if (json_scan_u64(value, &number))
             ingest_add_register(b, thread, fz_span_cstr(name), number);

@@ -357,5 +357,5 @@ ingest_normalise(struct report *report, struct fz_arena *arena)
     normalise_names(report);
     normalise_code(report);
     return normalise_termination(report, arena) && normalise_reason(&report->crash, arena) &&
-           trim_reason(&report->crash.reason, arena);
+           trim_reason(&report->crash.reason, arena) && report_number_registers(report, arena);
 }

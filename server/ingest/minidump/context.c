@@ -70,13 +70,8 @@ static uint64_t
 value_of(const struct minidump *m, const struct report_thread *thread,
          enum fz_arch_register_role role)
 {
-    int number = fz_arch_register_of_role(m->cpu, role);
-    const char *name = number < 0 ? NULL : fz_arch_register_name(m->cpu, (unsigned)number);
-    for (size_t i = 0; name && i < thread->n_registers; i++) {
-        if (strcmp(thread->registers[i].name, name) == 0)
-            return thread->registers[i].value;
-    }
-    return 0;
+    const struct report_register *reg = report_find_register(m->b.report, thread, role);
+    return reg ? reg->value : 0;
 }
 
 bool
@@ -97,14 +92,14 @@ minidump_context(struct minidump *m, struct minidump_place place, struct minidum
     for (size_t i = 0; i < n; i++) {
         /* In the order in which Apple lists registers, not in that of the record. */
         struct place p = place_of(m->cpu, i);
-        registers[i] = (struct report_register){fz_arch_register_name(m->cpu, p.number),
-                                                read_at(&r, p.offset, p.size)};
+        registers[i] =
+            (struct report_register){.value = read_at(&r, p.offset, p.size), .number = p.number};
     }
     if (m->cpu == FZ_CPU_ARM64) {
         /* The flag is in another place of the word, so it says which of both records this is. */
         bool old = (read_at(&r, 0, 4) & ARM64_OLD) != 0;
-        registers[n++] = (struct report_register){fz_arch_register_name(m->cpu, FZ_ARM64_CPSR),
-                                                  read_at(&r, old ? CPSR_OLD : CPSR_NEW, 4)};
+        registers[n++] = (struct report_register){
+            .value = read_at(&r, old ? CPSR_OLD : CPSR_NEW, 4), .number = FZ_ARM64_CPSR};
     }
     /* A part of the registers would lead to a wrong stack. */
     if (r.failed)

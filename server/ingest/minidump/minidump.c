@@ -61,7 +61,7 @@ read_cpu(struct minidump *m, uint16_t number)
         if (cpus[i].number == number) {
             m->b.report->arch = fz_arch_name(cpus[i].type, cpus[i].subtype);
             /* Contexts and frame records cannot be read without it. */
-            m->cpu = fz_arch_cpu(m->b.report->arch);
+            m->cpu = m->b.report->cpu = fz_arch_cpu(m->b.report->arch);
             return;
         }
     }

@@ -96,7 +96,7 @@ read_registers(struct plcrash *p, struct protobuf message, const char *where,
     (void)ingest_limit(&p->b, where, count_field(p, message, THREAD_REGISTERS),
                        INGEST_REGISTERS_MAX);
     while (next_of(p, &message, THREAD_REGISTERS, &field)) {
-        struct report_register reg = {0};
+        struct report_register reg = {.number = FZ_NO_REGISTER};
         const struct plcrash_row rows[] = {
             {1, "name", .text = &reg.name},
             {2, "value", .value = &reg.value},

@@ -243,6 +243,7 @@ join(struct report *r, const struct report *dump)
     if (!has_frames(r)) {
         /* All of the crash or nothing: threads of one and images of the other do not fit. */
         r->threads = dump->threads;
+        r->cpu = dump->cpu;
         r->n_threads = dump->n_threads;
         r->exception_frames = dump->exception_frames;
         r->n_exception_frames = dump->n_exception_frames;

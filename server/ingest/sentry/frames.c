@@ -45,7 +45,7 @@ trust_of(const json_t *frame)
         return REPORT_TRUST_CONTEXT;
     if (strcmp(text, "fp") == 0)
         return REPORT_TRUST_FRAME_POINTER;
-    return strcmp(text, "cfi") == 0 ? REPORT_TRUST_UNWIND : REPORT_TRUST_GIVEN;
+    return strcmp(text, "cfi") == 0 ? REPORT_TRUST_CFI : REPORT_TRUST_GIVEN;
 }
 
 static void

@@ -97,7 +97,7 @@ put_code_type(struct report_crash_out *c)
         report_crash_field(c, "Code Type", fz_buffer_cstr(&text));
         return;
     }
-    const char *cpu = report_apple_cpu_name(report_apple_cpu(c->r));
+    const char *cpu = report_apple_cpu_name(report_cpu(c->r));
     const json_t *translated = report_extra_get(c->extra, "translated");
     bool is_translated = json_is_true(translated) || json_integer_value(translated) == 1;
     if (*cpu)

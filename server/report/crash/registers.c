@@ -58,6 +58,7 @@ static const struct layout {
 
 /* The registers of a thread by their place in the layout. */
 struct table {
+    const struct report *report;
     enum fz_arch_cpu cpu;
     const struct layout *layout;
     const struct report_register *by_number[FZ_REGISTER_NUMBERS];
@@ -77,16 +78,23 @@ has_place(const struct layout *layout, int number)
 }
 
 static struct table
-table_of(const struct report_thread *thread, enum fz_arch_cpu cpu)
+table_of(const struct report *report, const struct report_thread *thread)
 {
-    struct table table = {.cpu = cpu, .layout = &layouts[cpu]};
+    enum fz_arch_cpu cpu = report_cpu(report);
+    struct table table = {.report = report, .cpu = cpu, .layout = &layouts[cpu]};
     for (size_t i = 0; i < thread->n_registers; i++) {
-        int number = fz_arch_register_number(cpu, thread->registers[i].name);
+        int number = thread->registers[i].number;
         /* Aliases (x29 and fp) have one number: the first counts. */
         if (number != FZ_NO_REGISTER && !table.by_number[number])
             table.by_number[number] = &thread->registers[i];
     }
     return table;
+}
+
+static const char *
+name_of(const struct table *table, const struct report_register *reg)
+{
+    return report_register_name(table->report, reg);
 }
 
 /* Apple's text has short names for the flags of x86. */
@@ -100,33 +108,36 @@ shown_name(enum fz_arch_cpu cpu, int number)
     return fz_arch_register_name(cpu, (unsigned)number);
 }
 
+/* One that the table of registers does not have. */
 static const struct report_register *
 find_name(const struct report_thread *thread, const char *name)
 {
     for (size_t i = 0; i < thread->n_registers; i++) {
-        if (strcmp(thread->registers[i].name, name) == 0)
+        const char *own = thread->registers[i].name;
+        if (own && strcmp(own, name) == 0)
             return &thread->registers[i];
     }
     return NULL;
 }
 
 static bool
-is_of_trap(enum fz_arch_cpu cpu, const struct report_register *reg)
+is_of_trap(const struct table *table, const struct report_register *reg)
 {
-    bool is_x86 = cpu == FZ_CPU_X86_64 || cpu == FZ_CPU_X86;
+    const char *name = name_of(table, reg);
+    bool is_x86 = table->cpu == FZ_CPU_X86_64 || table->cpu == FZ_CPU_X86;
     for (size_t i = 0; is_x86 && i < FZ_ARRAY_LEN(trap_names); i++) {
-        if (strcmp(reg->name, trap_names[i]) == 0)
+        if (strcmp(name, trap_names[i]) == 0)
             return true;
     }
-    return is_x86 && strncmp(reg->name, "rosetta.", 8) == 0;
+    return is_x86 && strncmp(name, "rosetta.", 8) == 0;
 }
 
 /* Flags and syndromes have 32 bits. */
 static bool
-is_narrow(const struct report_register *reg)
+is_narrow(const struct table *table, const struct report_register *reg)
 {
-    return (strcmp(reg->name, "cpsr") == 0 || strcmp(reg->name, "esr") == 0) &&
-           reg->value <= UINT32_MAX;
+    const char *name = name_of(table, reg);
+    return (strcmp(name, "cpsr") == 0 || strcmp(name, "esr") == 0) && reg->value <= UINT32_MAX;
 }
 
 static void
@@ -140,7 +151,7 @@ put_register(struct fz_buffer *out, const struct report_register *reg, const cha
     size_t len = strlen(name);
     fz_buffer_printf(out, "%*s", len < (size_t)width ? width - (int)len : 1, "");
     report_crash_text(out, name);
-    fz_buffer_printf(out, ": 0x%0*llx", is_narrow(reg) ? 8 : digits,
+    fz_buffer_printf(out, ": 0x%0*llx", is_narrow(table, reg) ? 8 : digits,
                      (unsigned long long)reg->value);
 }
 
@@ -148,10 +159,10 @@ put_register(struct fz_buffer *out, const struct report_register *reg, const cha
  * text has the same in its line, which is kept whole. */
 static void
 put_meaning(struct report_crash_out *c, const struct report_thread *thread,
-            const struct report_register *reg)
+            const struct table *table, const struct report_register *reg)
 {
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text = fz_buffer_make(0);
-    if (strcmp(reg->name, "esr") != 0)
+    if (strcmp(name_of(table, reg), "esr") != 0)
         return;
     if (report_apple_text_in(thread->notable_json, "esr", "description", &text)) {
         fz_buffer_char(c->out, ' ');
@@ -179,7 +190,7 @@ put_places(struct report_crash_out *c, const struct report_thread *thread,
         const struct report_register *reg = number == EOL ? NULL : table->by_number[number];
         if (reg) {
             put_register(c->out, reg, shown_name(table->cpu, number), table, n_in_line);
-            put_meaning(c, thread, reg);
+            put_meaning(c, thread, table, reg);
             n_in_line++;
         } else if (has_rosetta && table->cpu == FZ_CPU_X86_64 && number == FZ_X86_64_RIP) {
             /* Apple's text of a translated process, whose x86 pc is not known. */
@@ -201,10 +212,9 @@ put_others(struct report_crash_out *c, const struct report_thread *thread,
     for (size_t i = 0; i < thread->n_registers; i++) {
         const struct report_register *reg = &thread->registers[i];
         /* Written above already, in Apple's order. */
-        if (has_place(table->layout, fz_arch_register_number(table->cpu, reg->name)) ||
-            is_of_trap(table->cpu, reg))
+        if (has_place(table->layout, reg->number) || is_of_trap(table, reg))
             continue;
-        put_register(c->out, reg, reg->name, table, n_in_line);
+        put_register(c->out, reg, name_of(table, reg), table, n_in_line);
         if (++n_in_line % PER_LINE == 0)
             fz_buffer_char(c->out, '\n');
     }
@@ -256,13 +266,12 @@ void
 report_crash_registers(struct report_crash_out *c)
 {
     const struct report_thread *thread = report_crashed_thread(c->r);
-    enum fz_arch_cpu cpu = report_apple_cpu(c->r);
     if (c->is_ips && thread && thread->n_registers == 0) /* in Apple's words */
         fz_buffer_text(c->out, "\nNo thread state (register information) available\n");
     if (!thread || thread->n_registers == 0)
         return;
     /* Registers of the thread that crashed only, as in Apple's text. */
-    struct table table = table_of(thread, cpu);
+    struct table table = table_of(c->r, thread);
     long long index = (long long)report_apple_index(c->r, thread);
     if (c->is_crash)
         fz_buffer_printf(c->out, "\nThread %lld crashed with %s:\n", index, table.layout->state);

@@ -167,7 +167,7 @@ write_origin(struct report_ips *ips, const char *id)
     struct json_write *w = &ips->w;
     const struct report *r = ips->r;
     const struct report_image *app = report_apple_main_image(r);
-    const char *cpu = report_apple_cpu_name(report_apple_cpu(r));
+    const char *cpu = report_apple_cpu_name(report_cpu(r));
     json_write_u64(w, "version", 2);
     json_write_text(w, "bug_type", bug_type(r));
     json_write_text(w, "incident", *id ? id : NULL);

@@ -4,14 +4,11 @@
 
 #include "base/text.h"
 
-/* The number of an arm64 register x0 to x28, -1 for others. */
-static int
-x_number(const char *name)
+/* x0 to x28 are 0 to 28. */
+static bool
+is_x(const struct report_register *reg)
 {
-    uint64_t number;
-    if (name[0] != 'x' || !fz_text_u64(fz_span_cstr(name + 1), &number) || number > 28)
-        return -1;
-    return (int)number;
+    return reg->number >= 0 && reg->number < FZ_ARM64_FP;
 }
 
 /* x0 to x28 are an array in Apple's arm64 state. How many from x0 on the thread has; registers
@@ -22,9 +19,8 @@ leading_x(const struct report_thread *thread)
     uint32_t seen = 0;
     size_t n = 0;
     for (size_t i = 0; i < thread->n_registers; i++) {
-        int number = x_number(thread->registers[i].name);
-        if (number >= 0)
-            seen |= (uint32_t)1 << number;
+        if (is_x(&thread->registers[i]))
+            seen |= (uint32_t)1 << thread->registers[i].number;
     }
     while (seen >> n & 1)
         n++;
@@ -44,8 +40,9 @@ write_register(struct json_write *w, const struct report_thread *thread, const c
 }
 
 static void
-write_registers(struct json_write *w, const struct report_thread *thread, enum fz_arch_cpu cpu)
+write_registers(struct json_write *w, const struct report *r, const struct report_thread *thread)
 {
+    enum fz_arch_cpu cpu = report_cpu(r);
     if (thread->n_registers == 0)
         return;
     /* Other architectures have no array of registers in Apple's state. */
@@ -53,9 +50,8 @@ write_registers(struct json_write *w, const struct report_thread *thread, enum f
     size_t n_x = is_arm64 ? leading_x(thread) : 0;
     uint64_t x[29] = {0};
     for (size_t i = 0; n_x && i < thread->n_registers; i++) {
-        int number = x_number(thread->registers[i].name);
-        if (number >= 0)
-            x[number] = thread->registers[i].value;
+        if (is_x(&thread->registers[i]))
+            x[thread->registers[i].number] = thread->registers[i].value;
     }
     /* Written for each thread that has registers, though Apple has them for one only. */
     json_write_open(w, "threadState", '{');
@@ -72,9 +68,8 @@ write_registers(struct json_write *w, const struct report_thread *thread, enum f
                                             : "x86_THREAD_STATE");
     for (size_t i = 0; i < thread->n_registers; i++) {
         const struct report_register *reg = &thread->registers[i];
-        int number = x_number(reg->name);
-        if (number < 0 || (size_t)number >= n_x)
-            write_register(w, thread, reg->name, reg->value);
+        if (!is_x(reg) || (size_t)reg->number >= n_x)
+            write_register(w, thread, report_register_name(r, reg), reg->value);
     }
     json_write_close(w, '}');
 }
@@ -144,7 +139,7 @@ write_thread(struct report_ips *ips, const struct report_thread *thread, bool cr
     report_extra_write(w, rest, written);
     json_write_text(w, "name", thread->name);
     json_write_text(w, "queue", thread->queue);
-    write_registers(w, thread, report_apple_cpu(ips->r));
+    write_registers(w, ips->r, thread);
     write_frames(ips, "frames", thread->frames, thread->n_frames);
     json_write_close(w, '}');
 }
