@@ -26,6 +26,12 @@ FZ_MUST_CHECK enum fz_code report_render_crash(const struct report *report,
                                                const struct report_envelope *envelope,
                                                struct fz_buffer *out, struct fz_error *err);
 
+/* The same with the variables of each frame and inlined call under its line, as a debugger's `bt full`
+ * has them. No other text has values: a crash text and an .ips are made to be passed on. */
+FZ_MUST_CHECK enum fz_code report_render_variables(const struct report *report,
+                                                   const struct report_envelope *envelope,
+                                                   struct fz_buffer *out, struct fz_error *err);
+
 /* Apple's .ips: header line, newline, body; frames with symbol, symbolLocation, sourceFile,
  * sourceLine, inline. */
 FZ_MUST_CHECK enum fz_code report_render_ips(const struct report *report,

@@ -61,9 +61,9 @@ is_crash(const struct report *r)
     return true;
 }
 
-enum fz_code
-report_render_crash(const struct report *report, const struct report_envelope *envelope,
-                    struct fz_buffer *out, struct fz_error *err)
+static enum fz_code
+render(const struct report *report, const struct report_envelope *envelope, bool with_variables,
+       struct fz_buffer *out, struct fz_error *err)
 {
     json_auto_t *extra = report_extra_load(report);
     /* Decided once: each part of the text depends on several of these. */
@@ -76,6 +76,7 @@ report_render_crash(const struct report *report, const struct report_envelope *e
         .is_mac = has_mac_layout(report, extra),
         .is_mac26 = is_mac26(report),
         .mac_stacks = report->os_name && strcmp(report->os_name, "macOS") == 0,
+        .with_variables = with_variables,
         .is_crash = is_crash(report),
     };
     report_crash_head(&c);
@@ -87,4 +88,18 @@ report_render_crash(const struct report *report, const struct report_envelope *e
         return code;
     report_crash_tail(&c);
     return fz_buffer_done(out, err);
+}
+
+enum fz_code
+report_render_crash(const struct report *report, const struct report_envelope *envelope,
+                    struct fz_buffer *out, struct fz_error *err)
+{
+    return render(report, envelope, false, out, err);
+}
+
+enum fz_code
+report_render_variables(const struct report *report, const struct report_envelope *envelope,
+                        struct fz_buffer *out, struct fz_error *err)
+{
+    return render(report, envelope, true, out, err);
 }

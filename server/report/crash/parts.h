@@ -12,12 +12,13 @@ struct report_crash_out {
     struct fz_buffer *out;
     const struct report *r;
     const struct report_envelope *envelope;
-    json_t *extra;   /* NULL = none; headings that were written are taken out of it */
-    bool is_ips;     /* the report came as an .ips: its extras have the names of .ips */
-    bool is_mac;     /* the layout of macOS, else that of iOS */
-    bool is_mac26;   /* with that: the head and labels that it has since macOS 26 */
-    bool mac_stacks; /* threads and images as macOS writes them: also apps of the simulator */
-    bool is_crash;   /* not a hang, a handled error, or another event of a process that lived on */
+    json_t *extra;       /* NULL = none; headings that were written are taken out of it */
+    bool is_ips;         /* the report came as an .ips: its extras have the names of .ips */
+    bool is_mac;         /* the layout of macOS, else that of iOS */
+    bool is_mac26;       /* with that: the head and labels that it has since macOS 26 */
+    bool mac_stacks;     /* threads and images as macOS writes them: also apps of the simulator */
+    bool with_variables; /* under each frame */
+    bool is_crash; /* not a hang, a handled error, or another event of a process that lived on */
 };
 
 /* out.c: a text from outside on one line: what could forge a line or steer a terminal becomes
@@ -52,6 +53,9 @@ void report_crash_event(struct report_crash_out *c);
 void report_crash_exception_stack(struct report_crash_out *c);
 void report_crash_stacks(struct report_crash_out *c);
 void report_crash_symbol(struct fz_buffer *out, const struct report_symbol *symbol);
+
+/* variables.c: those of one symbol, a line or more for each. */
+void report_crash_variables(struct fz_buffer *out, const struct report_symbol *symbol);
 
 /* registers.c: the registers of the crashed thread as Apple lays them out, and the
  * bytes at its pc. */

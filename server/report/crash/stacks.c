@@ -85,6 +85,8 @@ put_frames(struct report_crash_out *c, const struct report_frame *frames, size_t
             report_crash_symbol(c->out, &frame->symbols[k]);
             put_samples(c->out, k + 1 == frame->n_symbols ? frame->samples : 0);
             fz_buffer_char(c->out, '\n');
+            if (c->with_variables)
+                report_crash_variables(c->out, &frame->symbols[k]);
         }
         if (frame->n_symbols)
             continue;
