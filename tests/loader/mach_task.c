@@ -1,0 +1,5 @@
+#include <stddef.h>
+
+#include "loader.h"
+
+const struct loader_symbol loader_symbols_mach[] = {{NULL, NULL}};
