@@ -5,7 +5,7 @@ Each check is a function from {path: text} to a list of "path:line: what is wron
 import re
 
 import cycles
-from source import is_code, matches
+from source import included, is_code, matches
 
 PAGE = "docs/ARCHITECTURE.md"
 
@@ -68,7 +68,7 @@ def check_dependencies(files):
     """A module uses only the modules it may, and only their public headers."""
     problems, table = [], modules(files)
     for path, line, found in matches(files, r'^[ \t]*#[ \t]*include[ \t]+"([^"]+)"'):
-        target, here = found.group(1), module_of(path)
+        target, here = included(path, found.group(1)), module_of(path)
         if target not in files:
             problems.append(f'{path}:{line}: "{target}" is not a path from the top of the tree')
             continue

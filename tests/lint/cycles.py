@@ -13,7 +13,9 @@ import re
 import sys
 from collections import namedtuple
 
-FOLDERS = ("base/", "symbolicator/", "storage/", "server/")
+from source import included
+
+FOLDERS = ("base/", "symbolicator/", "storage/", "server/", "client/")
 TOKEN = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)*\'', re.S)
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]+"([^"]+)"', re.M)
 # A definition has its name at column 0, below its return type (.clang-format).
@@ -59,7 +61,7 @@ class Tree:
 
     def __init__(self, files):
         self.files = {path: text for path, text in files.items() if path.startswith(FOLDERS) and path[-2:] in (".c", ".h")}
-        self.includes = {path: [to for to in includes_of(text) if to in self.files]
+        self.includes = {path: [to for to in (included(path, name) for name in includes_of(text)) if to in self.files]
                          for path, text in self.files.items()}
         self.bare = {path: bare(text) for path, text in self.files.items()}
         self.public, self.private, self.definers = {}, {}, {}

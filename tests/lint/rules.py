@@ -83,7 +83,8 @@ LINUX_WORDS = (
 
 def is_portable(path):
     """Must it compile where there is neither Linux nor glibc?"""
-    return is_code(path) and (path.startswith(PORTABLE_FILES) or not path.startswith(LINUX_MODULES))
+    # client/ is for Apple's systems only.
+    return is_code(path) and (path.startswith(PORTABLE_FILES) or not path.startswith(LINUX_MODULES + ("client/",)))
 
 
 def check_portable(files):

@@ -1,12 +1,19 @@
 """What all checks read: which files are code, their text without comments, where a pattern occurs."""
+import posixpath
 import re
 
-CODE = ("base/", "symbolicator/", "storage/", "server/")
+CODE = ("base/", "symbolicator/", "storage/", "server/", "client/")
 COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.S)
 
 
 def is_code(path):
     return path.startswith(CODE) and path.endswith((".c", ".h"))
+
+
+def included(path, target):
+    """The file that an include names: a path from the top of the tree. client/ is also copied into apps, so what is there
+    includes by paths from its own folder."""
+    return posixpath.normpath(posixpath.join(posixpath.dirname(path), target)) if path.startswith("client/") else target
 
 
 def without_comments(text):

@@ -5,7 +5,7 @@ Each check is a function from {path: text} to a list of "path:line: what is wron
 import re
 
 import cycles
-from source import is_code, line_of, matches, without_comments
+from source import included, is_code, line_of, matches, without_comments
 
 MAX_PARAMETERS = 7
 MIN_LINES = 60
@@ -17,6 +17,7 @@ PREFIXES = {
     "base/arch/": "fz_arch_ arch_",
     "base/json/": "json_",
     "base/net/": "net_",
+    "client/": "framezero_",
     "symbolicator/": "sym_",
     "symbolicator/macho/": "sym_ macho_",
     "symbolicator/dwarf/": "sym_ dwarf_ libdwarf_",
@@ -259,7 +260,7 @@ def check_own_header(files):
         header = path[:-2] + ".h"
         if is_code(path) and path.endswith(".c") and header in files:
             found = re.search(r'^[ \t]*#[ \t]*include[ \t]+([<"][^>"]+)', without_comments(text), re.M)
-            if found and found.group(1) != '"' + header:
+            if found and (found.group(1)[0] == "<" or included(path, found.group(1)[1:]) != header):
                 problems.append(f'{path}:{line_of(text, found.start())}: "{header}" is not its first include')
     return problems
 

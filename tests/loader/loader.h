@@ -1,7 +1,7 @@
 /*
  * A loader of Mach-O programs on Linux: what its parts share.
  *
- * usage: loader [--slide HEX] [--dump FILE] [--extension FILE] PROGRAM [ARGUMENT...]
+ * usage: loader [--slide HEX] [--dump FILE] [--library FILE] [--extension FILE] PROGRAM [ARGUMENT...]
  *
  * The program's imports are bound to the functions of shims.c and its neighbours, which take Darwin's structures and
  * numbers and do what Darwin does with Linux's calls. The same source runs x86_64 programs natively and, built for
@@ -57,6 +57,10 @@ extern struct macho *loader_images[LOADER_IMAGES];
 extern unsigned loader_n_images;
 extern const char *loader_dump_path; /* NULL: no dump */
 extern bool loader_allocation_is_fatal;
+extern struct loader_shared *loader_corpse; /* NULL: there is no dead child */
+
+/* mach_task.c: fill this process's list of images, as dyld does; its address. */
+uint64_t loader_infos_make(void);
 
 /* threads.c */
 struct loader_thread *loader_thread_self(void);

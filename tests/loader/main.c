@@ -3,9 +3,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "loader.h"
+
+enum { EXTENSION_SLIDE = 0x5550000 };
+static const uint64_t LIBRARY_SLIDE = 0x40000000;
 
 struct loader_shared *loader_shared;
 struct macho *loader_images[LOADER_IMAGES];
@@ -47,40 +52,101 @@ run_main(void *user)
 static void
 usage(void)
 {
-    fprintf(stderr, "usage: loader [--slide HEX] [--dump FILE] PROGRAM [ARGUMENT...]\n");
+    fprintf(stderr,
+            "usage: loader [--slide HEX] [--dump FILE] [--library FILE] [--extension FILE] PROGRAM "
+            "[ARGUMENT...]\n");
     exit(2);
+}
+
+/* Load and run a program in this process; does not return. */
+static void
+run(struct program *program, uint64_t slide)
+{
+    struct loader_thread *thread = loader_thread_register();
+    loader_thread_alternate_stack();
+    loader_threads_install();
+    loader_signals_install();
+    program->image = macho_load(program->argv[0], slide, loader_resolve);
+    loader_images[loader_n_images++] = program->image;
+    if (!program->image->entry) {
+        fprintf(stderr, "loader: %s has no main\n", program->argv[0]);
+        _exit(125);
+    }
+    loader_shared->dyld_infos = loader_infos_make();
+    thread->stack_top = loader_stack_make(&thread->stack_low);
+    cpu_call_on_stack(run_main, program, thread->stack_top);
+}
+
+static struct loader_shared *
+make_shared(void)
+{
+    return mmap(NULL, sizeof(*loader_shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+                -1, 0);
+}
+
+/* The program dies in a child, which stays as a corpse; the extension runs in this process and reads it. */
+static int
+run_with_extension(struct program *program, uint64_t slide, char *extension)
+{
+    struct loader_shared *child = make_shared();
+    struct timespec pause = {.tv_nsec = 1000000};
+    pid_t pid = fork();
+    if (pid == 0) {
+        loader_shared = child;
+        child->pid = getpid();
+        run(program, slide);
+    }
+    int status;
+    while (!__atomic_load_n(&child->dead, __ATOMIC_SEQ_CST)) {
+        if (waitpid(pid, &status, WNOHANG) == pid) {
+            fprintf(stderr, "loader: %s ended without a crash\n", program->argv[0]);
+            return 125;
+        }
+        nanosleep(&pause, NULL);
+    }
+    /* The extension's process knows the child by its port alone, so it is a process of its own, too. */
+    fflush(NULL);
+    pid_t reader = fork();
+    if (reader == 0) {
+        loader_shared = make_shared();
+        loader_corpse = child;
+        loader_n_images = 0;
+        program->argv[0] = extension;
+        run(program, slide + EXTENSION_SLIDE);
+    }
+    waitpid(reader, &status, 0);
+    kill(pid, SIGKILL);
+    waitpid(pid, NULL, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 125;
 }
 
 int
 main(int argc, char **argv)
 {
     uint64_t slide = 0;
+    char *extension = NULL;
     int at = 1;
     for (; at + 1 < argc && !strncmp(argv[at], "--", 2); at += 2) {
         if (!strcmp(argv[at], "--slide"))
             slide = strtoull(argv[at + 1], NULL, 16);
         else if (!strcmp(argv[at], "--dump"))
             loader_dump_path = argv[at + 1];
-        else
+        else if (!strcmp(argv[at], "--extension"))
+            extension = argv[at + 1];
+        else if (!strcmp(argv[at], "--library") && loader_n_images < LOADER_IMAGES - 1) {
+            loader_images[loader_n_images] = macho_load(
+                argv[at + 1], LIBRARY_SLIDE * (1 + (uint64_t)loader_n_images), loader_resolve);
+            loader_n_images++;
+        } else
             usage();
     }
     if (at >= argc)
         usage();
     setvbuf(stdout, NULL, _IONBF, 0);
-    loader_shared = mmap(NULL, sizeof(*loader_shared), PROT_READ | PROT_WRITE,
-                         MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    struct loader_thread *thread = loader_thread_register();
-    loader_thread_alternate_stack();
-    loader_threads_install();
-    loader_signals_install();
     struct program program = {.argc = argc - at, .argv = argv + at};
-    program.image = macho_load(argv[at], slide, loader_resolve);
-    loader_images[loader_n_images++] = program.image;
-    if (!program.image->entry) {
-        fprintf(stderr, "loader: %s has no main\n", argv[at]);
-        return 125;
-    }
-    thread->stack_top = loader_stack_make(&thread->stack_low);
-    cpu_call_on_stack(run_main, &program, thread->stack_top);
+    if (extension)
+        return run_with_extension(&program, slide, extension);
+    loader_shared = make_shared();
+    run(&program, slide);
     return 0;
 }

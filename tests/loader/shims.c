@@ -215,7 +215,52 @@ shim_readdir(DIR *dir)
     return &entry;
 }
 
+static int
+shim_stat(const char *path, uint8_t *ret)
+{
+    struct stat native;
+    if (stat(path, &native) != 0)
+        return -1;
+    /* Darwin's struct with 64-bit inodes: st_mtimespec at 48, st_size at 96. */
+    int64_t modified = native.st_mtime, size = native.st_size;
+    memset(ret, 0, 144);
+    memcpy(ret + 48, &modified, 8);
+    memcpy(ret + 96, &size, 8);
+    return 0;
+}
+
+static size_t
+shim_strlcpy(char *to, const char *from, size_t size)
+{
+    return (size_t)snprintf(to, size, "%s", from);
+}
+
+static void
+shim_random(void *to, size_t n)
+{
+    int fd = open("/dev/urandom", O_RDONLY | O_CLOEXEC);
+    if (read(fd, to, n) != (ssize_t)n)
+        _exit(122);
+    close(fd);
+}
+
+static int
+shim_sysctl(void)
+{
+    errno = ENOENT;
+    return -1;
+}
+
 static const struct loader_symbol symbols[] = {
+    {"_stat", shim_stat},
+    {"_stat$INODE64", shim_stat},
+    {"_strlcpy", shim_strlcpy},
+    {"_arc4random_buf", shim_random},
+    {"_sysctl", shim_sysctl},
+    {"_memchr", memchr},
+    {"_lseek", lseek},
+    {"_ftruncate", ftruncate},
+    {"_time", time},
     {"_printf", shim_printf},
     {"_snprintf", shim_snprintf},
     {"_puts", puts},
@@ -231,6 +276,7 @@ static const struct loader_symbol symbols[] = {
     {"_memset", memset},
     {"_memcmp", memcmp},
     {"_bzero", bzero},
+    {"___bzero", bzero},
     {"_strlen", strlen},
     {"_strcmp", strcmp},
     {"_strncmp", strncmp},

@@ -43,7 +43,7 @@ struct darwin_ucontext {
 };
 
 static struct darwin_sigaction actions[DARWIN_SIGNALS];
-static __thread uint32_t blocked;
+static __thread uint32_t blocked, pending; /* bit masks of signals */
 static __thread bool has_own_stack;
 
 static const struct {
@@ -181,6 +181,19 @@ on_signal(int linux_signal, siginfo_t *info, void *user)
         die_of(thread, &fault);
     }
     call_handler(thread, &fault, info->si_code, context);
+    /* What was raised while it was blocked arrives now, in the context that the handler interrupted. */
+    for (int darwin = 1; darwin < DARWIN_SIGNALS; darwin++) {
+        if (!(pending & ~blocked & 1u << (darwin - 1)))
+            continue;
+        pending &= ~(1u << (darwin - 1));
+        struct fault again = {.signal = darwin};
+        if ((uintptr_t)actions[darwin].handler > 1) {
+            call_handler(thread, &again, 0, context);
+        } else if (!actions[darwin].handler) {
+            thread->freeze = LOADER_FROZEN;
+            die_of(thread, &again);
+        }
+    }
     thread->cpu = before;
 }
 
@@ -249,7 +262,10 @@ shim_sigprocmask(int how, const uint32_t *set, uint32_t *ret_old)
 static int
 shim_raise(int darwin)
 {
-    cpu_raise(getpid(), loader_thread_self()->tid, loader_signal_to_linux(darwin));
+    if (blocked >> (darwin - 1) & 1)
+        pending |= 1u << (darwin - 1);
+    else
+        cpu_raise(getpid(), loader_thread_self()->tid, loader_signal_to_linux(darwin));
     return 0;
 }
 
