@@ -101,8 +101,8 @@ add_pointer(const struct loader_thread *thread, uint64_t addr)
         spans[n_spans++] = (struct span){addr, size};
 }
 
-static void
-write_thread(FILE *out, const struct loader_thread *thread, bool crashed)
+void
+loader_dump_thread(FILE *out, const struct loader_thread *thread, bool crashed)
 {
     struct span stack;
     fprintf(out, "{\"index\":%d,\"name\":\"%s\",\"crashed\":%s,",
@@ -116,7 +116,7 @@ write_thread(FILE *out, const struct loader_thread *thread, bool crashed)
     }
     for (int i = 0; i < CPU_GENERAL; i++)
         add_pointer(thread, thread->cpu.state.r[i]);
-    fprintf(out, "}\n");
+    fprintf(out, "}");
 }
 
 static void
@@ -131,6 +131,15 @@ write_image(FILE *out, const struct macho *image)
             "\",\"address\":\"0x%llx\",\"size\":%llu}",
             name ? name + 1 : image->path, image->path, (unsigned long long)image->addr,
             (unsigned long long)image->text_size);
+}
+
+void
+loader_dump_images(FILE *out)
+{
+    for (unsigned i = 0; i < loader_n_images; i++) {
+        fprintf(out, i ? "," : "");
+        write_image(out, loader_images[i]);
+    }
 }
 
 void
@@ -153,14 +162,11 @@ loader_dump(const struct loader_thread *crashed, int darwin_signal, uint64_t fau
         if (!thread->used || (thread != crashed && thread->freeze != LOADER_FROZEN))
             continue;
         fprintf(out, "%s", comma);
-        write_thread(out, thread, thread == crashed);
+        loader_dump_thread(out, thread, thread == crashed);
         comma = ",";
     }
     fprintf(out, "],\"images\":[");
-    for (unsigned i = 0; i < loader_n_images; i++) {
-        fprintf(out, i ? "," : "");
-        write_image(out, loader_images[i]);
-    }
+    loader_dump_images(out);
     fprintf(out, "],\"memory\":[");
     for (unsigned i = 0; i < n_spans; i++) {
         fprintf(out, i ? ",\n" : "");

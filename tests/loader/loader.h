@@ -1,7 +1,7 @@
 /*
  * A loader of Mach-O programs on Linux: what its parts share.
  *
- * usage: loader [--slide HEX] [--dump FILE] [--library FILE] [--extension FILE] PROGRAM [ARGUMENT...]
+ * usage: loader [--slide HEX] [--dump FILE] [--steps FILE] [--library FILE] [--extension FILE] PROGRAM [ARGUMENT...]
  *
  * The program's imports are bound to the functions of shims.c and its neighbours, which take Darwin's structures and
  * numbers and do what Darwin does with Linux's calls. The same source runs x86_64 programs natively and, built for
@@ -13,6 +13,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <sys/types.h>
 
 #include "cpu.h"
@@ -92,6 +93,16 @@ extern const struct loader_symbol loader_symbols_mach[], loader_symbols_signals[
 
 /* dump.c: registers, stacks and memory of this process as a native report. */
 void loader_dump(const struct loader_thread *crashed, int darwin_signal, uint64_t fault_addr);
+
+void loader_dump_thread(FILE *out, const struct loader_thread *thread, bool crashed);
+void loader_dump_images(FILE *out);
+
+/* steps.c: the program's state at every instruction. loader_step(): true if the trap was one of its own. */
+void loader_steps_open(const char *path);
+void loader_steps_begin(uint64_t entry);
+void loader_steps_close(void);
+bool loader_steps_wanted(void);
+bool loader_step(struct loader_thread *thread, ucontext_t *context);
 
 /* maps.c: memory of this process or of `pid`. */
 struct loader_region {

@@ -137,7 +137,7 @@ map_segments(struct macho *image)
 }
 
 static void
-protect_segments(const struct macho *image)
+protect_segments(const struct macho *image, bool writable_text)
 {
     for (unsigned i = 0; i < image->n_segments; i++) {
         const struct macho_segment *segment = &image->segments[i];
@@ -145,7 +145,8 @@ protect_segments(const struct macho *image)
             continue;
         /* VM_PROT_* has the bits of PROT_*. */
         size_t size = (segment->size + PAGE - 1) & ~(size_t)(PAGE - 1);
-        if (mprotect((void *)segment->addr, size, (int)segment->protection) != 0)
+        int protection = (int)segment->protection | (writable_text ? PROT_WRITE : 0);
+        if (mprotect((void *)segment->addr, size, protection) != 0)
             die(image, "mprotect of %s", segment->name);
         if (segment->protection & PROT_EXEC)
             __builtin___clear_cache((char *)segment->addr, (char *)segment->addr + size);
@@ -374,7 +375,7 @@ fix_binds(const struct macho *image, uint32_t off, uint32_t size, macho_resolve_
 }
 
 struct macho *
-macho_load(const char *path, uint64_t slide, macho_resolve_fn resolve)
+macho_load(const char *path, uint64_t slide, macho_resolve_fn resolve, bool writable_text)
 {
     struct macho *image = calloc(1, sizeof(*image));
     image->path = path;
@@ -395,6 +396,6 @@ macho_load(const char *path, uint64_t slide, macho_resolve_fn resolve)
     fix_rebases(image);
     fix_binds(image, image->dyld_info[2], image->dyld_info[3], resolve);
     fix_binds(image, image->dyld_info[6], image->dyld_info[7], resolve);
-    protect_segments(image);
+    protect_segments(image, writable_text);
     return image;
 }

@@ -39,8 +39,10 @@ struct macho {
 /* The address of an import, 0 if there is none. */
 typedef uint64_t (*macho_resolve_fn)(const char *name);
 
-/* Any mistake in the file ends the program with a message: these files come from this project's own build. */
-struct macho *macho_load(const char *path, uint64_t slide, macho_resolve_fn resolve);
+/* Any mistake in the file ends the program with a message: these files come from this project's own build.
+ * `writable_text`: instructions will be replaced. */
+struct macho *macho_load(const char *path, uint64_t slide, macho_resolve_fn resolve,
+                         bool writable_text);
 
 /* A defined symbol, 0 if there is none. */
 uint64_t macho_symbol(const struct macho *image, const char *name);

@@ -44,7 +44,9 @@ run_main(void *user)
 {
     const struct program *program = user;
     run_initialisers(program->image, program);
+    loader_steps_begin(program->image->entry);
     int code = ((int (*)(int, char **))program->image->entry)(program->argc, program->argv);
+    loader_steps_close();
     fflush(stdout);
     _exit(code);
 }
@@ -52,9 +54,9 @@ run_main(void *user)
 static void
 usage(void)
 {
-    fprintf(stderr,
-            "usage: loader [--slide HEX] [--dump FILE] [--library FILE] [--extension FILE] PROGRAM "
-            "[ARGUMENT...]\n");
+    fprintf(stderr, "usage: loader [--slide HEX] [--dump FILE] [--steps FILE] [--library FILE] "
+                    "[--extension FILE] PROGRAM "
+                    "[ARGUMENT...]\n");
     exit(2);
 }
 
@@ -66,7 +68,7 @@ run(struct program *program, uint64_t slide)
     loader_thread_alternate_stack();
     loader_threads_install();
     loader_signals_install();
-    program->image = macho_load(program->argv[0], slide, loader_resolve);
+    program->image = macho_load(program->argv[0], slide, loader_resolve, loader_steps_wanted());
     loader_images[loader_n_images++] = program->image;
     if (!program->image->entry) {
         fprintf(stderr, "loader: %s has no main\n", program->argv[0]);
@@ -131,11 +133,14 @@ main(int argc, char **argv)
             slide = strtoull(argv[at + 1], NULL, 16);
         else if (!strcmp(argv[at], "--dump"))
             loader_dump_path = argv[at + 1];
+        else if (!strcmp(argv[at], "--steps"))
+            loader_steps_open(argv[at + 1]);
         else if (!strcmp(argv[at], "--extension"))
             extension = argv[at + 1];
         else if (!strcmp(argv[at], "--library") && loader_n_images < LOADER_IMAGES - 1) {
-            loader_images[loader_n_images] = macho_load(
-                argv[at + 1], LIBRARY_SLIDE * (1 + (uint64_t)loader_n_images), loader_resolve);
+            loader_images[loader_n_images] =
+                macho_load(argv[at + 1], LIBRARY_SLIDE * (1 + (uint64_t)loader_n_images),
+                           loader_resolve, loader_steps_wanted());
             loader_n_images++;
         } else
             usage();

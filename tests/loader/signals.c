@@ -84,6 +84,7 @@ static void
 die_of(struct loader_thread *thread, const struct fault *fault)
 {
     loader_stop_others();
+    loader_steps_close();
     if (loader_dump_path)
         loader_dump(thread, fault->signal, fault->codes[1]);
     loader_shared->crashed = (int)(thread - loader_shared->threads);
@@ -161,6 +162,10 @@ on_signal(int linux_signal, siginfo_t *info, void *user)
         _exit(124);
     struct cpu_all before = thread->cpu;
     cpu_from_linux(context, info->si_code > 0 ? (uint64_t)info->si_addr : 0, &thread->cpu);
+    if (linux_signal == SIGTRAP && loader_step(thread, context)) {
+        thread->cpu = before;
+        return;
+    }
     struct fault fault = describe(linux_signal, info, thread->cpu.state.r[CPU_PC]);
     thread->freeze = LOADER_FROZEN;
     if (fault.exception && loader_exception_raise(thread, fault.exception, fault.codes)) {
