@@ -18,7 +18,7 @@ objects=
 n=0
 for source in "$@"; do
     case $source in
-        *.o | *.a) objects="$objects $source"; continue ;;
+        *.o | *.a | *.dylib) objects="$objects $source"; continue ;;
     esac
     n=$((n + 1))
     object=$out/$program.$n.o

@@ -148,6 +148,7 @@ loader_dump(const struct loader_thread *crashed, int darwin_signal, uint64_t fau
     static const char *const names[32] = {
         [4] = "SIGILL",  [5] = "SIGTRAP",  [6] = "SIGABRT", [8] = "SIGFPE",
         [10] = "SIGBUS", [11] = "SIGSEGV", [12] = "SIGSYS"};
+    loader_maps_forget();
     FILE *out = fopen(loader_dump_path, "we");
     if (!out)
         return;

@@ -89,7 +89,8 @@ struct loader_symbol {
     void *value;
 };
 extern const struct loader_symbol loader_symbols_mach[], loader_symbols_signals[],
-    loader_symbols_threads[], loader_symbols_messages[], loader_symbols_objc[];
+    loader_symbols_threads[], loader_symbols_messages[], loader_symbols_objc[],
+    loader_symbols_cxx[];
 
 /* dump.c: registers, stacks and memory of this process as a native report. */
 void loader_dump(const struct loader_thread *crashed, int darwin_signal, uint64_t fault_addr);
@@ -109,6 +110,7 @@ struct loader_region {
     uint64_t addr, size;
     int protection; /* of PROT_* */
 };
+void loader_maps_forget(void); /* the memory may have changed since the last call */
 bool loader_region_at(pid_t pid, uint64_t addr, struct loader_region *ret); /* the next one, too */
 bool loader_memory_read(pid_t pid, uint64_t addr, void *to, uint64_t size);
 

@@ -58,6 +58,7 @@ shim_task_threads(uint32_t task, uint32_t **ret_list, uint32_t *ret_n)
     uint32_t *list = mmap(NULL, 1024 * sizeof(*list), PROT_READ | PROT_WRITE,
                           MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     uint32_t n = 0;
+    loader_maps_forget();
     if (!shared || list == MAP_FAILED)
         return FAILURE;
     for (uint32_t i = 0; i < LOADER_THREADS && !has_fault("no_threads"); i++)
@@ -213,6 +214,7 @@ static int
 shim_task_info(uint32_t task, uint32_t flavour, void *to, uint32_t *count)
 {
     const struct loader_shared *shared = shared_of(task);
+    loader_maps_forget();
     if (!shared || flavour != 17 || *count < 5 || has_fault("no_images"))
         return INVALID_ARGUMENT;
     uint64_t words[3] = {shared->dyld_infos, INFOS_SIZE, 1};

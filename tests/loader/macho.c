@@ -19,6 +19,7 @@ enum {
     LC_DYLD_INFO = 0x22,
     LC_DYLD_CHAINED_FIXUPS = 0x34,
     PAGE = 0x4000,
+    SMALL_PAGE = 0x1000,
     N_TYPE = 0x0e,
     N_SECT = 0x0e,
     N_STAB = 0xe0,
@@ -144,7 +145,7 @@ protect_segments(const struct macho *image, bool writable_text)
         if (segment->size == 0)
             continue;
         /* VM_PROT_* has the bits of PROT_*. */
-        size_t size = (segment->size + PAGE - 1) & ~(size_t)(PAGE - 1);
+        size_t size = (segment->size + SMALL_PAGE - 1) & ~(size_t)(SMALL_PAGE - 1);
         int protection = (int)segment->protection | (writable_text ? PROT_WRITE : 0);
         if (mprotect((void *)segment->addr, size, protection) != 0)
             die(image, "mprotect of %s", segment->name);

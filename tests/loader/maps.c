@@ -2,25 +2,21 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "loader.h"
 
-enum { REGIONS = 4096, FRESH_MS = 20 };
+enum { REGIONS = 8192 };
 
-/* /proc/PID/maps is slow under qemu, so it is read again only when it is old. */
+/* /proc/PID/maps is slow under qemu. A capture reads memory that does not change meanwhile. */
 static struct loader_region regions[REGIONS];
 static unsigned n_regions;
 static pid_t regions_pid = -1;
-static int64_t regions_ms;
 
-static int64_t
-now_ms(void)
+void
+loader_maps_forget(void)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+    regions_pid = -1;
 }
 
 static void
@@ -58,21 +54,25 @@ read_maps(pid_t pid)
         parse_line(line);
     }
     regions_pid = pid;
-    regions_ms = now_ms();
 }
 
 bool
 loader_region_at(pid_t pid, uint64_t addr, struct loader_region *ret)
 {
-    if (pid != regions_pid || now_ms() - regions_ms > FRESH_MS)
+    if (pid != regions_pid)
         read_maps(pid);
-    for (unsigned i = 0; i < n_regions; i++) {
-        if (addr < regions[i].addr + regions[i].size) {
-            *ret = regions[i];
-            return true;
-        }
+    unsigned low = 0, high = n_regions;
+    while (low < high) {
+        unsigned middle = low + (high - low) / 2;
+        if (regions[middle].addr + regions[middle].size <= addr)
+            low = middle + 1;
+        else
+            high = middle;
     }
-    return false;
+    if (low == n_regions)
+        return false;
+    *ret = regions[low];
+    return true;
 }
 
 bool

@@ -332,7 +332,8 @@ loader_resolve(const char *name)
                                                          loader_symbols_threads,
                                                          loader_symbols_mach,
                                                          loader_symbols_messages,
-                                                         loader_symbols_objc};
+                                                         loader_symbols_objc,
+                                                         loader_symbols_cxx};
     for (size_t i = 0; i < sizeof(tables) / sizeof(*tables); i++) {
         uint64_t value = find(tables[i], name);
         if (value)
