@@ -81,9 +81,9 @@ loader_stack_make(uint64_t *ret_low)
 /* ---- suspending ------------------------------------------------------------------------------ */
 
 static void
-pause_shortly(void)
+pause_us(long us)
 {
-    struct timespec pause = {.tv_nsec = 200000};
+    struct timespec pause = {.tv_nsec = us * 1000};
     nanosleep(&pause, NULL);
 }
 
@@ -96,8 +96,9 @@ on_freeze(int linux_signal, siginfo_t *info, void *context)
         return;
     cpu_from_linux(context, 0, &thread->cpu);
     __atomic_store_n(&thread->freeze, LOADER_FROZEN, __ATOMIC_SEQ_CST);
+    /* Hundreds may wait here while one thread works. */
     while (__atomic_load_n(&thread->suspends, __ATOMIC_SEQ_CST) > 0)
-        pause_shortly();
+        pause_us(10000);
     thread->freeze = LOADER_RUNS;
 }
 
@@ -109,9 +110,9 @@ suspend(struct loader_thread *thread)
         return 0;
     syscall(SYS_tgkill, getpid(), thread->tid, freeze_signal);
     for (int waited = 0; thread->freeze != LOADER_FROZEN; waited++) {
-        if (waited > WAIT_MS * 5 || syscall(SYS_tgkill, getpid(), thread->tid, 0) != 0)
+        if (waited > WAIT_MS * 10 || syscall(SYS_tgkill, getpid(), thread->tid, 0) != 0)
             return 5;
-        pause_shortly();
+        pause_us(100);
     }
     return 0;
 }
