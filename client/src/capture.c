@@ -149,8 +149,11 @@ follow_regions(mach_port_t task)
 {
     FRAMEZERO_WORK static struct framezero_regions first;
     first = work.regions;
-    for (unsigned i = 0; i < first.n && work.regions.n < FRAMEZERO_REGIONS; i++) {
-        const struct framezero_region *region = &first.list[i];
+    /* What registers lead to is read first. */
+    for (unsigned i = 0; i < 2 * first.n && work.regions.n < FRAMEZERO_REGIONS; i++) {
+        const struct framezero_region *region = &first.list[i % first.n];
+        if ((region->why == FRAMEZERO_BY_REGISTER) != (i < first.n))
+            continue;
         size_t n = framezero_memory_read_some(task, region->addr, work.page, region->size);
         for (size_t k = 0; k + sizeof(uintptr_t) <= n; k += sizeof(uintptr_t)) {
             uintptr_t word;

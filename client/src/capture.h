@@ -39,6 +39,7 @@ struct framezero_crash {
     uint64_t exit_code;
     bool has_exit_reason;
     const char *exit_text;
+    void (*when_stopped)(void); /* called once the other threads of this process are stopped */
 };
 
 /*

@@ -88,6 +88,9 @@ capture(const struct message *message, thread_t self)
         .handler = self,
         .signal = signal_of(message->exception, message->codes[0]),
         .exception = message->exception,
+        /* The capture itself may fault: that exception must go elsewhere. Not earlier, because another thread that
+         * faults without a handler ends the process. */
+        .when_stopped = restore_ports,
         .n_codes = message->n_codes < 2 ? message->n_codes : 2,
         .codes = {(uint64_t)message->codes[0], (uint64_t)message->codes[1]}};
     if (message->exception == EXC_BAD_ACCESS && crash.n_codes == 2) {
@@ -126,10 +129,10 @@ serve(void *unused)
             return NULL;
         if (message.header.msgh_id != MESSAGE_ID)
             continue;
-        /* The capture itself may fault: that exception must go elsewhere. */
-        restore_ports();
         if (framezero_run_claim(self) == FRAMEZERO_FIRST)
             capture(&message, self);
+        else
+            restore_ports();
         /* With an old port, the instruction faults again and the kernel asks that one; without, signals follow. */
         reply(&message, has_old_port(message.exception) ? KERN_SUCCESS : KERN_FAILURE);
         mach_port_deallocate(mach_task_self(), message.thread.name);

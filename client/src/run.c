@@ -103,6 +103,8 @@ framezero_run_write(const struct framezero_crash *crash)
     first_crash.task = mach_task_self();
     framezero_own_record.crashed_id = framezero_thread_id(crash->crashed);
     framezero_threads_stop(crash->crashed);
+    if (crash->when_stopped)
+        crash->when_stopped();
     write_first();
 }
 

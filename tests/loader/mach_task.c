@@ -29,6 +29,20 @@ has_fault(const char *name)
     return at && (at == faults || at[-1] == ',') && (at[n] == '\0' || at[n] == ',');
 }
 
+/* LOADER_CRASH_AT="NAME N" or "NAME N+": the Nth call (and all later ones) of this function fault. */
+static void
+crash_if_wanted(const char *name, int *n_calls)
+{
+    const char *wanted = getenv("LOADER_CRASH_AT");
+    size_t n = strlen(name);
+    if (!wanted || strncmp(wanted, name, n) || wanted[n] != ' ')
+        return;
+    int at = atoi(wanted + n + 1);
+    ++*n_calls;
+    if (*n_calls == at || (*n_calls > at && strchr(wanted, '+')))
+        *(volatile int *)8 = at;
+}
+
 static const struct loader_shared *
 shared_of(uint32_t task)
 {
@@ -111,7 +125,9 @@ shim_thread_get_state(uint32_t port, int flavour, void *to, uint32_t *count)
 static int
 shim_thread_info(uint32_t port, int flavour, void *to, uint32_t *count)
 {
+    static int n_calls;
     const struct loader_thread *thread = thread_of(port);
+    crash_if_wanted("thread_info", &n_calls);
     if (!thread)
         return INVALID_ARGUMENT;
     if (flavour == 4 && *count >= 6) { /* THREAD_IDENTIFIER_INFO */
@@ -134,6 +150,8 @@ shim_thread_info(uint32_t port, int flavour, void *to, uint32_t *count)
 static int
 shim_vm_read_overwrite(uint32_t task, uint64_t addr, uint64_t size, uint64_t to, uint64_t *ret_size)
 {
+    static int n_calls;
+    crash_if_wanted("vm_read", &n_calls);
     if (!loader_memory_read(pid_of(task), addr, (void *)to, size))
         return INVALID_ADDRESS;
     *ret_size = size;

@@ -255,10 +255,10 @@ crowd(int *where)
 int
 main(int argc, char **argv)
 {
+    struct item *items = make_items();
     int code = app_start(argc, argv);
     if (code)
         return code;
-    struct item *items = make_items();
     int *nowhere = (int *)app_hidden;
     const char *way = argv[2];
     int result = 0;

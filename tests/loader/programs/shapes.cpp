@@ -35,7 +35,7 @@ class square : public shape
     __attribute__((always_inline)) int scale(int factor, int *where) const
     {
         int result = factor * side_ + sides_;
-        printf("T scale factor %d\nT scale result %d\n", factor, result);
+        printf("T square::scale factor %d\nT square::scale result %d\n", factor, result);
         *where = result;
         return result;
     }
@@ -72,6 +72,6 @@ main(int argc, char **argv)
         throw out_of_stock{7};
     }
     shapes::square square(argc + 2);
-    CHAIN("scale square::area operator() sum main");
+    CHAIN("square::scale square::area operator() sum main");
     return AFTER(shapes::sum<long>(square, 5L, static_cast<int *>(app_hidden))) & 1;
 }
