@@ -24,6 +24,13 @@ struct thread_list {
     mach_msg_type_number_t n;
 };
 
+enum { STOPPED_MAX = 1024, STOP_PASSES = 4 };
+
+FRAMEZERO_WORK static struct {
+    unsigned n;
+    thread_t ports[STOPPED_MAX];
+} stopped;
+
 static void
 list_threads(mach_port_t task, struct thread_list *ret)
 {
@@ -37,10 +44,20 @@ static void
 free_threads(struct thread_list *list)
 {
     for (mach_msg_type_number_t i = 0; i < list->n; i++)
-        mach_port_deallocate(mach_task_self(), list->ports[i]);
+        if (list->ports[i] != MACH_PORT_NULL)
+            mach_port_deallocate(mach_task_self(), list->ports[i]);
     if (list->ports)
         vm_deallocate(mach_task_self(), (vm_address_t)(uintptr_t)list->ports,
                       list->n * sizeof(*list->ports));
+}
+
+static bool
+is_stopped(thread_t thread)
+{
+    for (unsigned i = 0; i < stopped.n; i++)
+        if (stopped.ports[i] == thread)
+            return true;
+    return false;
 }
 
 void
@@ -48,25 +65,35 @@ framezero_threads_stop(thread_t except)
 {
     struct thread_list list;
     thread_t self = mach_thread_self();
-    list_threads(mach_task_self(), &list);
-    for (mach_msg_type_number_t i = 0; i < list.n; i++)
-        if (list.ports[i] != self && list.ports[i] != except)
-            thread_suspend(list.ports[i]);
-    free_threads(&list);
+    bool found_new = true;
+    stopped.n = 0;
+    /* A thread that still ran may have started another one after the list was made. */
+    for (int i = 0; i < STOP_PASSES && found_new; i++) {
+        found_new = false;
+        list_threads(mach_task_self(), &list);
+        for (mach_msg_type_number_t k = 0; k < list.n && stopped.n < STOPPED_MAX; k++) {
+            thread_t thread = list.ports[k];
+            if (thread == self || thread == except || is_stopped(thread) ||
+                thread_suspend(thread) != KERN_SUCCESS)
+                continue;
+            stopped.ports[stopped.n++] = thread;
+            found_new = true;
+            /* Kept until it is resumed. */
+            list.ports[k] = MACH_PORT_NULL;
+        }
+        free_threads(&list);
+    }
     mach_port_deallocate(mach_task_self(), self);
 }
 
 void
-framezero_threads_go(thread_t except)
+framezero_threads_go(void)
 {
-    struct thread_list list;
-    thread_t self = mach_thread_self();
-    list_threads(mach_task_self(), &list);
-    for (mach_msg_type_number_t i = 0; i < list.n; i++)
-        if (list.ports[i] != self && list.ports[i] != except)
-            thread_resume(list.ports[i]);
-    free_threads(&list);
-    mach_port_deallocate(mach_task_self(), self);
+    for (unsigned i = 0; i < stopped.n; i++) {
+        thread_resume(stopped.ports[i]);
+        mach_port_deallocate(mach_task_self(), stopped.ports[i]);
+    }
+    stopped.n = 0;
 }
 
 /* ---- memory ----------------------------------------------------------------------------------- */

@@ -55,6 +55,6 @@ struct framezero_images *framezero_capture_images(mach_port_t task);
 
 /* All threads of this process but the calling one and `except`. */
 void framezero_threads_stop(thread_t except);
-void framezero_threads_go(thread_t except);
+void framezero_threads_go(void);
 
 #endif

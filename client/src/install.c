@@ -1,6 +1,7 @@
 #include "run.h"
 
 #include "../include/framezero.h"
+#include "pending.h"
 
 #include <errno.h>
 #include <stdlib.h>

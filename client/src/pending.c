@@ -1,7 +1,6 @@
 #include "pending.h"
 
 #include "../include/framezero.h"
-#include "run.h"
 
 #include <dirent.h>
 #include <errno.h>

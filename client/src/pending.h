@@ -17,4 +17,7 @@ enum framezero_name {
 
 enum framezero_name framezero_name_kind(const char *name);
 
+/* Remove from `folder` what earlier runs left: prepared files, and reports that were handed out and not returned. */
+void framezero_pending_clean(const char *folder);
+
 #endif

@@ -93,7 +93,7 @@ write_first(void)
     if (ok)
         framezero_file_complete(&crash_file);
     atomic_store(&phase, OVER);
-    framezero_threads_go(first_crash.crashed);
+    framezero_threads_go();
 }
 
 void
@@ -127,7 +127,7 @@ framezero_run_write_hang(struct framezero_crash *crash)
     crash->handler = self;
     framezero_threads_stop(0);
     bool ok = framezero_capture(crash, &framezero_own_record, hang_file.fd);
-    framezero_threads_go(0);
+    framezero_threads_go();
     if (ok)
         framezero_file_complete(&hang_file);
     mach_port_deallocate(mach_task_self(), self);

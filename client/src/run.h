@@ -53,6 +53,5 @@ void framezero_mach_install(void);
 void framezero_exceptions_install(void);
 void framezero_terminate_install(void); /* C++; in exceptions_cxx.cpp */
 void framezero_hang_install(uint32_t hang_ms);
-void framezero_pending_clean(const char *folder);
 
 #endif

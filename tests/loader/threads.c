@@ -14,7 +14,7 @@
  * Threads of the program: each runs on a stack of its own with a known end and a guard before it. Suspending a thread
  * sends it a signal whose handler saves its registers and waits.
  */
-enum { GUARD = 0x10000, ALTERNATE = 0x40000, WAIT_MS = 2000 };
+enum { GUARD = 0x10000, ALTERNATE = 0x40000, WAIT_MS = 2000, START_MS = 100 };
 
 static int freeze_signal;
 static __thread struct loader_thread *self;
@@ -40,20 +40,35 @@ loader_thread_of_port(uint32_t port)
     return loader_shared->threads[index].used ? &loader_shared->threads[index] : NULL;
 }
 
-struct loader_thread *
-loader_thread_register(void)
+/* As in the kernel, a thread is in the list from its creation on. */
+static struct loader_thread *
+reserve(void)
 {
     for (int i = 0; i < LOADER_THREADS; i++) {
         struct loader_thread *thread = &loader_shared->threads[i];
         if (__atomic_test_and_set(&thread->used, __ATOMIC_SEQ_CST))
             continue;
-        thread->tid = (pid_t)syscall(SYS_gettid);
+        thread->tid = 0;
         thread->id = 0x5000 + (uint64_t)i;
-        self = thread;
+        thread->name[0] = '\0';
         return thread;
     }
     fprintf(stderr, "loader: more than %d threads\n", LOADER_THREADS);
     _exit(125);
+}
+
+static void
+adopt(struct loader_thread *thread)
+{
+    self = thread;
+    __atomic_store_n(&thread->tid, (pid_t)syscall(SYS_gettid), __ATOMIC_SEQ_CST);
+}
+
+struct loader_thread *
+loader_thread_register(void)
+{
+    adopt(reserve());
+    return self;
 }
 
 /* The loader's handlers need a stack even where the program's is used up. */
@@ -108,6 +123,14 @@ suspend(struct loader_thread *thread)
     if (__atomic_fetch_add(&thread->suspends, 1, __ATOMIC_SEQ_CST) > 0 ||
         thread->freeze == LOADER_FROZEN)
         return 0;
+    for (int waited = 0; !__atomic_load_n(&thread->tid, __ATOMIC_SEQ_CST); waited++) {
+        /* It waits for a lock of a suspended thread, and cannot run either. */
+        if (waited > START_MS * 10) {
+            __atomic_fetch_sub(&thread->suspends, 1, __ATOMIC_SEQ_CST);
+            return 5;
+        }
+        pause_us(100);
+    }
     syscall(SYS_tgkill, getpid(), thread->tid, freeze_signal);
     for (int waited = 0; thread->freeze != LOADER_FROZEN; waited++) {
         if (waited > WAIT_MS * 10 || syscall(SYS_tgkill, getpid(), thread->tid, 0) != 0)
@@ -161,14 +184,17 @@ shim_mach_thread_self(void)
 struct start {
     void *(*fn)(void *);
     void *argument;
+    struct loader_thread *thread;
 };
 
 static void *
 thread_main(void *user)
 {
     struct start start = *(struct start *)user;
+    struct loader_thread *thread = start.thread;
+    /* First, because the creator may be suspended with the lock of free(). */
+    adopt(thread);
     free(user);
-    struct loader_thread *thread = loader_thread_register();
     loader_thread_alternate_stack();
     thread->stack_top = loader_stack_make(&thread->stack_low);
     cpu_call_on_stack(start.fn, start.argument, thread->stack_top);
@@ -181,7 +207,7 @@ shim_pthread_create(uint64_t *thread, const void *attributes, void *(*fn)(void *
 {
     (void)attributes;
     struct start *start = malloc(sizeof(*start));
-    *start = (struct start){fn, argument};
+    *start = (struct start){fn, argument, reserve()};
     pthread_t id;
     int code = pthread_create(&id, NULL, thread_main, start);
     *thread = (uint64_t)id;

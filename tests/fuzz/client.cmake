@@ -1,0 +1,3 @@
+fz_fuzz_target(client_corpse fz_client_parts)
+fz_fuzz_target(client_pending fz_client_parts)
+fz_fuzz_target(client_write fz_client_parts fz_json)

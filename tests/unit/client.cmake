@@ -1,0 +1,3 @@
+fz_unit_test(client_corpse fz_client_parts)
+fz_unit_test(client_pending fz_client_parts)
+fz_unit_test(client_write fz_client_parts fz_json)
