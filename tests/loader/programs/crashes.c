@@ -212,7 +212,6 @@ hangs(void)
     return AFTER(1);
 }
 
-
 static void *
 racing(void *argument)
 {
