@@ -19,6 +19,7 @@
 #include "base/digest.h"
 #include "base/error.h"
 #include "base/uuid.h"
+#include "storage/store_privacy.h"
 
 struct store; /* opaque */
 
@@ -55,6 +56,7 @@ struct store_project {
     const char *name; /* [a-z0-9][a-z0-9_-]{0,63} */
     int64_t created_ms;
     const char *cut_prefixes; /* path prefixes to cut from file names, one a line; NULL = none */
+    struct store_privacy privacy;
 };
 FZ_MUST_CHECK enum fz_code
 store_project_create(struct store *store, const char *name, int64_t *ret_id,
@@ -78,7 +80,8 @@ enum store_scope {
     STORE_SCOPE_INGEST = 1,
     STORE_SCOPE_UPLOAD = 2,
     STORE_SCOPE_READ = 4,
-    STORE_SCOPE_ADMIN = 8
+    STORE_SCOPE_ADMIN = 8,
+    STORE_SCOPE_VARIABLES = 16 /* with READ: values of variables, and captured memory */
 };
 enum { STORE_TOKEN_TEXT = 80 };
 

@@ -2,6 +2,10 @@
 
 #include <stdio.h>
 
+#define SELECT_PROJECTS                                                                  \
+    "SELECT id, name, created_ms, cut_prefixes, show_values, keep_memory, memory_days, " \
+    "redact_allow, redact_deny FROM projects"
+
 static bool
 is_name(const char *name)
 {
@@ -55,7 +59,12 @@ read_projects(struct store *store, const char *text, const struct sql_value *arg
         *one = (struct store_project){.id = sql_col_int(&rows, 0),
                                       .name = sql_col_text(&rows, 1, arena),
                                       .created_ms = sql_col_int(&rows, 2),
-                                      .cut_prefixes = sql_col_text(&rows, 3, arena)};
+                                      .cut_prefixes = sql_col_text(&rows, 3, arena),
+                                      .privacy = {.values = sql_col_int(&rows, 4) != 0,
+                                                  .keep_memory = sql_col_int(&rows, 5) != 0,
+                                                  .memory_days = sql_col_int(&rows, 6),
+                                                  .redact_allow = sql_col_text(&rows, 7, arena),
+                                                  .redact_deny = sql_col_text(&rows, 8, arena)}};
     return sql_list_done(&list, code, ret, ret_n);
 }
 
@@ -79,9 +88,7 @@ store_project_find(struct store *store, const char *name, struct fz_arena *arena
                    struct store_project *ret, struct fz_error *err)
 {
     const struct sql_value arg = sql_text(name);
-    return read_project(store,
-                        "SELECT id, name, created_ms, cut_prefixes FROM projects WHERE name = $1",
-                        &arg, name, arena, ret, err);
+    return read_project(store, SELECT_PROJECTS " WHERE name = $1", &arg, name, arena, ret, err);
 }
 
 enum fz_code
@@ -91,18 +98,14 @@ store_project_by_id(struct store *store, int64_t id, struct fz_arena *arena,
     const struct sql_value arg = sql_int(id);
     char what[24];
     snprintf(what, sizeof(what), "%lld", (long long)id);
-    return read_project(store,
-                        "SELECT id, name, created_ms, cut_prefixes FROM projects WHERE id = $1",
-                        &arg, what, arena, ret, err);
+    return read_project(store, SELECT_PROJECTS " WHERE id = $1", &arg, what, arena, ret, err);
 }
 
 enum fz_code
 store_project_list(struct store *store, struct fz_arena *arena, struct store_project **ret,
                    size_t *ret_n, struct fz_error *err)
 {
-    return read_projects(store,
-                         "SELECT id, name, created_ms, cut_prefixes FROM projects ORDER BY id",
-                         NULL, arena, ret, ret_n, err);
+    return read_projects(store, SELECT_PROJECTS " ORDER BY id", NULL, arena, ret, ret_n, err);
 }
 
 enum fz_code
@@ -114,6 +117,31 @@ store_project_set_prefixes(struct store *store, int64_t id, const char *prefixes
     uint64_t n = 0;
     enum fz_code code = sql_exec(store->sql, "UPDATE projects SET cut_prefixes = $2 WHERE id = $1",
                                  args, FZ_ARRAY_LEN(args), &n, err);
+    if (code == FZ_OK && n == 0)
+        return fz_fail(err, FZ_E_NOT_FOUND, "there is no project %lld", (long long)id);
+    return code;
+}
+
+enum fz_code
+store_project_set_privacy(struct store *store, int64_t id, const struct store_privacy *privacy,
+                          struct fz_error *err)
+{
+    const char *allow = privacy->redact_allow, *deny = privacy->redact_deny;
+    if (privacy->memory_days < 1 || privacy->memory_days > STORE_MEMORY_DAYS_MAX)
+        return fz_fail(err, FZ_E_MALFORMED, "memory is kept for 1 to %d days",
+                       (int)STORE_MEMORY_DAYS_MAX);
+    const struct sql_value args[] = {sql_int(id),
+                                     sql_int(privacy->values),
+                                     sql_int(privacy->keep_memory),
+                                     sql_int(privacy->memory_days),
+                                     sql_text(allow && *allow ? allow : NULL),
+                                     sql_text(deny && *deny ? deny : NULL)};
+    uint64_t n = 0;
+    enum fz_code code =
+        sql_exec(store->sql,
+                 "UPDATE projects SET show_values = $2, keep_memory = $3, memory_days = $4, "
+                 "redact_allow = $5, redact_deny = $6 WHERE id = $1",
+                 args, FZ_ARRAY_LEN(args), &n, err);
     if (code == FZ_OK && n == 0)
         return fz_fail(err, FZ_E_NOT_FOUND, "there is no project %lld", (long long)id);
     return code;

@@ -40,8 +40,8 @@ enum fz_code
 store_token_add(struct store *store, int64_t project_id, unsigned scopes, const char *label,
                 const char *text, int64_t *ret_id, struct fz_error *err)
 {
-    static const unsigned all =
-        STORE_SCOPE_INGEST | STORE_SCOPE_UPLOAD | STORE_SCOPE_READ | STORE_SCOPE_ADMIN;
+    static const unsigned all = STORE_SCOPE_INGEST | STORE_SCOPE_UPLOAD | STORE_SCOPE_READ |
+                                STORE_SCOPE_ADMIN | STORE_SCOPE_VARIABLES;
     /* Unknown bits would become scopes of a later version. */
     if (scopes == 0 || (scopes & ~all) != 0)
         return fz_fail(err, FZ_E_MALFORMED, "a token needs at least one of the known scopes");

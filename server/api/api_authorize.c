@@ -70,10 +70,11 @@ asked_project(const struct http_request *request)
 static const char *
 scope_name(unsigned scope)
 {
-    return scope == STORE_SCOPE_INGEST   ? "ingest"
-           : scope == STORE_SCOPE_UPLOAD ? "upload"
-           : scope == STORE_SCOPE_READ   ? "read"
-                                         : "admin";
+    return scope == STORE_SCOPE_INGEST      ? "ingest"
+           : scope == STORE_SCOPE_UPLOAD    ? "upload"
+           : scope == STORE_SCOPE_READ      ? "read"
+           : scope == STORE_SCOPE_VARIABLES ? "variables"
+                                            : "admin";
 }
 
 /* The token is not in the current set. */

@@ -9,25 +9,13 @@
 #include "server/api/api_answer.h"
 #include "server/api/api_handlers.h"
 #include "server/api/api_object.h"
+#include "server/api/api_privacy.h"
 #include "server/api/api_query.h"
 #include "server/api/api_usage.h"
 
 enum { PREFIXES_MAX = 64, PREFIX_BYTES = 256 };
 
 static const int64_t DAY_MS = INT64_C(24) * 3600 * 1000;
-
-static void
-write_prefixes(struct json_write *w, const char *prefixes)
-{
-    json_write_open(w, "cut_prefixes", '[');
-    while (prefixes && *prefixes) {
-        size_t len = strcspn(prefixes, "\n");
-        size_t n = len < PREFIX_BYTES ? len : PREFIX_BYTES;
-        json_write_span(w, NULL, fz_span_make(prefixes, n));
-        prefixes += len + (prefixes[len] == '\n');
-    }
-    json_write_close(w, ']');
-}
 
 static void
 write_used(struct json_write *w, const char *key, const struct store_usage *used, uint64_t limit)
@@ -72,35 +60,36 @@ api_project_get(struct api_call *call, struct fz_error *err)
     json_write_u64(&w, "id", (uint64_t)project.id);
     json_write_text(&w, "name", project.name);
     json_write_time(&w, "created", project.created_ms);
-    write_prefixes(&w, project.cut_prefixes);
+    api_privacy_write_lines(&w, "cut_prefixes", project.cut_prefixes, PREFIX_BYTES);
+    api_privacy_write(&w, &project.privacy);
     write_usage(call, &w);
     return api_answer(call, 200, &w, '}', err);
 }
 
-/* One a line, as storage keeps them. */
+/* The members that are there; the others stay as they are. */
 static enum fz_code
-join_prefixes(struct api_call *call, const json_t *list, struct fz_buffer *ret,
-              struct fz_error *err)
+change(struct api_call *call, const json_t *root, struct fz_error *err)
 {
-    size_t n = json_array_size(list);
-    call->detail = "{\"path\":\"cut_prefixes\"}"; /* for the failures below */
-    if (!json_is_array(list))
-        return fz_fail(err, FZ_E_MALFORMED,
-                       "no array 'cut_prefixes'; send {\"cut_prefixes\":[\"/Users/ci/build/\"]}");
-    if (n > PREFIXES_MAX)
-        return fz_fail(err, FZ_E_LIMIT, "cut_prefixes: %zu, at most %d", n, (int)PREFIXES_MAX);
-    for (size_t i = 0; i < n; i++) {
-        const char *text = json_string_value(json_array_get(list, i));
-        /* Storage keeps one prefix per line, so a line break would make two of it. */
-        if (!text || !*text || strchr(text, '\n') || strlen(text) > PREFIX_BYTES)
-            return fz_fail(err, FZ_E_MALFORMED,
-                           "cut_prefixes[%zu]: no text of 1 to %d bytes on one line", i,
-                           (int)PREFIX_BYTES);
-        fz_buffer_text(ret, i ? "\n" : "");
-        fz_buffer_text(ret, text);
-    }
-    call->detail = NULL;
-    return fz_buffer_done(ret, err);
+    static const struct api_lines lines = {"cut_prefixes", PREFIXES_MAX, PREFIX_BYTES,
+                                           "{\"path\":\"cut_prefixes\"}",
+                                           "{\"cut_prefixes\":[\"/Users/ci/build/\"]}"};
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text = fz_buffer_make(0);
+    struct store_project project;
+    bool any = false;
+    const json_t *prefixes = json_object_get(root, lines.key);
+    enum fz_code code =
+        store_project_by_id(call->store, call->project_id, call->arena, &project, err);
+    if (code == FZ_OK)
+        code = api_privacy_read(call, root, &project.privacy, &any, err);
+    /* Before anything is stored, so that a request counts as a whole or not at all. */
+    if (code == FZ_OK && (prefixes || !any))
+        code = api_privacy_join_lines(call, prefixes, &lines, &text, err);
+    if (code == FZ_OK && any)
+        code = store_project_set_privacy(call->store, call->project_id, &project.privacy, err);
+    if (code == FZ_OK && prefixes)
+        code =
+            store_project_set_prefixes(call->store, call->project_id, fz_buffer_cstr(&text), err);
+    return code;
 }
 
 enum fz_code
@@ -111,13 +100,9 @@ api_project_put(struct api_call *call, struct fz_error *err)
     struct json_scan_limits scan = {.depth = limits->json_depth,
                                     .output_bytes = 2 * limits->json_bytes};
     json_auto_t *root = NULL;
-    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text = fz_buffer_make(0);
     enum fz_code code = json_scan_load(http_body(call->request), &scan, NULL, &root, err);
     if (code == FZ_OK)
-        code = join_prefixes(call, json_object_get(root, "cut_prefixes"), &text, err);
-    if (code == FZ_OK)
-        code =
-            store_project_set_prefixes(call->store, call->project_id, fz_buffer_cstr(&text), err);
+        code = change(call, root, err);
     /* The answer is what is stored now. */
     return code != FZ_OK ? code : api_project_get(call, err);
 }

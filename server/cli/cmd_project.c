@@ -1,7 +1,9 @@
-/* framezero project: create and list projects, on the database directly. */
+/* framezero project: create, list and set up projects, on the database directly. */
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
+#include "base/buffer.h"
 #include "base/time.h"
 #include "server/cli/cmd.h"
 #include "server/cli/command.h"
@@ -50,6 +52,157 @@ run(const struct command_call *call)
     return code != FZ_OK ? term_failed(call->command->name, &err) : 0;
 }
 
+/* ---- set ---- */
+
+struct settings {
+    const char *values, *memory;
+    uint64_t memory_days; /* 0 = not given */
+    struct option_list allow, deny;
+};
+
+static enum fz_code
+set_word(const struct option_spec *option, void *field, const char *text, const char *where,
+         struct fz_error *err)
+{
+    /* The words are those of the completions: "on off". */
+    const char *space = strchr(option->complete, ' ');
+    size_t len = (size_t)(space - option->complete);
+    if (strcmp(text, space + 1) != 0 &&
+        (strlen(text) != len || strncmp(text, option->complete, len) != 0))
+        return fz_fail(err, FZ_E_MALFORMED, "%s: '%.40s' is neither '%.*s' nor '%s'", where, text,
+                       (int)len, option->complete, space + 1);
+    *(const char **)field = text;
+    return FZ_OK;
+}
+
+/* The entries as storage keeps them; one empty entry makes the list empty. */
+static enum fz_code
+join(const struct option_list *list, struct fz_buffer *out, const char **ret, struct fz_error *err)
+{
+    if (list->n == 0)
+        return FZ_OK;
+    for (size_t i = 0; i < list->n; i++) {
+        if (strchr(list->items[i], '\n'))
+            return fz_fail(err, FZ_E_MALFORMED, "an entry is one line");
+        fz_buffer_text(out, i ? "\n" : "");
+        fz_buffer_text(out, list->items[i]);
+    }
+    enum fz_code code = fz_buffer_done(out, err);
+    if (code == FZ_OK)
+        *ret = fz_buffer_cstr(out);
+    return code;
+}
+
+static void
+print_lines(const char *key, const char *lines)
+{
+    while (lines && *lines) {
+        size_t len = strcspn(lines, "\n");
+        printf("%s\t%.*s\n", key, (int)len, lines);
+        lines += len + (lines[len] == '\n');
+    }
+}
+
+static void
+print_privacy(const struct store_privacy *privacy)
+{
+    printf("values\t%s\nmemory\t%s\nmemory_days\t%" PRId64 "\n", privacy->values ? "on" : "off",
+           privacy->keep_memory ? "keep" : "drop", privacy->memory_days);
+    print_lines("redact_allow", privacy->redact_allow);
+    print_lines("redact_deny", privacy->redact_deny);
+}
+
+static enum fz_code
+set(struct store *store, const char *name, const struct settings *settings, struct fz_error *err)
+{
+    FZ_CLEANUP(fz_arena_deinit) struct fz_arena arena = fz_arena_make(ARENA_BYTES);
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer allow = fz_buffer_make(0);
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer deny = fz_buffer_make(0);
+    struct store_project project;
+    enum fz_code code = store_project_find(store, name, &arena, &project, err);
+    if (code != FZ_OK)
+        return code;
+    /* What is not given stays as it is. */
+    struct store_privacy *privacy = &project.privacy;
+    if (settings->values)
+        privacy->values = strcmp(settings->values, "on") == 0;
+    if (settings->memory)
+        privacy->keep_memory = strcmp(settings->memory, "keep") == 0;
+    if (settings->memory_days)
+        privacy->memory_days = (int64_t)settings->memory_days;
+    code = join(&settings->allow, &allow, &privacy->redact_allow, err);
+    if (code == FZ_OK)
+        code = join(&settings->deny, &deny, &privacy->redact_deny, err);
+    if (code == FZ_OK)
+        code = store_project_set_privacy(store, project.id, privacy, err);
+    if (code == FZ_OK)
+        print_privacy(privacy);
+    return code;
+}
+
+static int
+run_set(const struct command_call *call)
+{
+    FZ_CLEANUP(store_closep) struct store *store = NULL;
+    struct config config;
+    struct fz_error err;
+    if (!command_config(call, false, &config))
+        return 2;
+    enum fz_code code = store_open(config.database, &store, &err);
+    if (code == FZ_OK)
+        code = set(store, call->operands[0], call->values, &err);
+    return code != FZ_OK ? term_failed(call->command->name, &err) : 0;
+}
+
+static const struct option_spec set_options[] = {
+    {.name = "values",
+     .argument = "WHEN",
+     .complete = "on off",
+     .set = set_word,
+     .offset = offsetof(struct settings, values),
+     .help = "Show the variables of reports that are processed from now on: on, off.",
+     .see = "privacy.md"},
+    {.name = "memory",
+     .argument = "WHAT",
+     .complete = "keep drop",
+     .set = set_word,
+     .offset = offsetof(struct settings, memory),
+     .help = "Captured memory after a report was processed: keep, drop."},
+    {.name = "memory-days",
+     .argument = "N",
+     .set = option_set_count,
+     .offset = offsetof(struct settings, memory_days),
+     .min = 1,
+     .max = STORE_MEMORY_DAYS_MAX,
+     .fallback = "14",
+     .help = "For how long it is kept."},
+    {.name = "redact-allow",
+     .argument = "ENTRY",
+     .set = option_add_text,
+     .offset = offsetof(struct settings, allow),
+     .help = "Variables that are shown although the defaults redact them: a name, type:T, "
+             "function:F or image:I, with * for any text. Replaces the list; '' empties it."},
+    {.name = "redact-deny",
+     .argument = "ENTRY",
+     .set = option_add_text,
+     .offset = offsetof(struct settings, deny),
+     .help = "Variables that are redacted besides the defaults, in the same form."},
+    {.name = NULL},
+};
+static const struct command_spec set_spec = {
+    .name = "project set",
+    .summary = "set up what a project shows and keeps",
+    .operands = "NAME",
+    .flags = COMMAND_NEEDS_OPERANDS,
+    .description = "Set what a project shows of variables and keeps of captured memory, and print "
+                   "all of these settings. What is not given stays as it is.",
+    .options = set_options,
+    .settings = config_settings,
+    .role = CONFIG_STORE,
+    .values_size = sizeof(struct settings),
+    .run = run_set,
+};
+
 static const struct command_spec create_spec = {
     .name = "project create",
     .summary = "create a project",
@@ -69,11 +222,11 @@ static const struct command_spec list_spec = {
     .role = CONFIG_STORE,
     .run = run,
 };
-static const struct command_spec *const actions[] = {&create_spec, &list_spec, NULL};
+static const struct command_spec *const actions[] = {&create_spec, &list_spec, &set_spec, NULL};
 const struct command_spec cmd_project = {
     .name = "project",
-    .summary = "create and list projects",
+    .summary = "create, list and set up projects",
     .operands = "",
-    .description = "Create and list projects, in the database directly.",
+    .description = "Create, list and set up projects, in the database directly.",
     .actions = actions,
 };

@@ -16,11 +16,11 @@ set_label(const struct option_spec *option FZ_UNUSED, void *field, const char *v
 static const struct option_spec create_options[] = {
     {.name = "scope",
      .argument = "SCOPE,...",
-     .complete = "ingest upload read admin",
+     .complete = "ingest upload read variables admin",
      .set = token_scopes_set,
      .offset = offsetof(struct token_request, scopes),
-     .help = "What the token may do: ingest (send reports), upload (send symbols), read, admin "
-             "(everything)."},
+     .help = "What the token may do: ingest (send reports), upload (send symbols), read, "
+             "variables (with read: values of variables and memory), admin (everything)."},
     {.name = "project",
      .argument = "NAME",
      .offset = offsetof(struct token_request, project),

@@ -16,6 +16,7 @@ static const struct {
 } scopes[] = {{"ingest", STORE_SCOPE_INGEST},
               {"upload", STORE_SCOPE_UPLOAD},
               {"read", STORE_SCOPE_READ},
+              {"variables", STORE_SCOPE_VARIABLES},
               {"admin", STORE_SCOPE_ADMIN}};
 
 enum fz_code
@@ -30,8 +31,8 @@ token_scopes_set(const struct option_spec *option FZ_UNUSED, void *field, const 
             i++;
         if (i == FZ_ARRAY_LEN(scopes))
             return fz_fail(err, FZ_E_MALFORMED,
-                           "%s: '%.*s' is not one of: ingest, upload, read, admin", where, (int)len,
-                           text);
+                           "%s: '%.*s' is not one of: ingest, upload, read, variables, admin",
+                           where, (int)len, text);
         found |= scopes[i].scope;
         text += len + (text[len] == ',');
     }
@@ -46,7 +47,7 @@ token_request_check(const struct token_request *request, struct fz_error *err)
 {
     if (!request->scopes)
         return fz_fail(err, FZ_E_MALFORMED,
-                       "--scope SCOPE is missing: ingest, upload, read or admin");
+                       "--scope SCOPE is missing: ingest, upload, read, variables or admin");
     if (request->sentry_url && request->scopes == STORE_SCOPE_INGEST)
         return fz_fail(err, FZ_E_MALFORMED,
                        "--sentry-url is for tokens; an ingest key has another form");

@@ -48,6 +48,27 @@ test_projects(void **state)
     assert_ok(c, store_project_by_id(c->store, project.id, &c->arena, &again, &c->err));
     assert_null(again.cut_prefixes);
     assert_fails(c, FZ_E_NOT_FOUND, store_project_set_prefixes(c->store, 4711, "/a/", &c->err));
+    assert_false(again.privacy.values);
+    assert_false(again.privacy.keep_memory);
+    assert_int_equal(again.privacy.memory_days, STORE_MEMORY_DAYS);
+    assert_null(again.privacy.redact_allow);
+    struct store_privacy privacy = {true, true, 3, "pass\nfunction:lex_*", "salary"};
+    assert_ok(c, store_project_set_privacy(c->store, project.id, &privacy, &c->err));
+    assert_ok(c, store_project_by_id(c->store, project.id, &c->arena, &again, &c->err));
+    assert_true(again.privacy.values);
+    assert_true(again.privacy.keep_memory);
+    assert_int_equal(again.privacy.memory_days, 3);
+    assert_string_equal(again.privacy.redact_allow, "pass\nfunction:lex_*");
+    assert_string_equal(again.privacy.redact_deny, "salary");
+    assert_fails(c, FZ_E_NOT_FOUND, store_project_set_privacy(c->store, 4711, &privacy, &c->err));
+    privacy = (struct store_privacy){.memory_days = 0};
+    assert_fails(c, FZ_E_MALFORMED,
+                 store_project_set_privacy(c->store, project.id, &privacy, &c->err));
+    privacy.memory_days = STORE_MEMORY_DAYS_MAX;
+    assert_ok(c, store_project_set_privacy(c->store, project.id, &privacy, &c->err));
+    assert_ok(c, store_project_by_id(c->store, project.id, &c->arena, &again, &c->err));
+    assert_false(again.privacy.values);
+    assert_null(again.privacy.redact_deny);
     assert_string_equal(list[0].name, "default");
     assert_string_equal(list[1].name, "other");
 }
@@ -79,6 +100,7 @@ test_tokens(void **state)
     assert_int_equal(token.project_id, c->other);
     assert_ok(c, store_token_check(c->store, all, &token, &c->err));
     assert_int_equal(token.project_id, 0);
+    assert_int_equal(token.scopes, STORE_SCOPE_ADMIN);
     int64_t own = -1;
     assert_ok(c, store_token_project(c->store, key_id, &own, &c->err));
     assert_int_equal(own, c->other);

@@ -1,0 +1,39 @@
+/*
+ * Redaction: which variables do not get their values, before anything is stored.
+ *
+ * A variable is redacted by a word of its name, by a word of its type's name, or by its text.
+ * docs/privacy.md has the rules for people.
+ */
+#ifndef RESOLVE_REDACT_H
+#define RESOLVE_REDACT_H
+
+#include <stdbool.h>
+
+#include "base/span.h"
+
+/* Of the project: entries, one a line; NULL = none. An entry is "NAME", "type:TYPE",
+ * "function:FUNCTION" or "image:IMAGE"; '*' is any text, case does not count. */
+struct resolve_redact_rules {
+    const char *allow; /* not redacted, whatever the defaults say */
+    const char *deny;  /* redacted; wins over `allow` */
+};
+
+/* What is asked about; NULL = unknown. */
+struct resolve_redact_subject {
+    const char *name, *type, *function, *image;
+};
+
+/* What the rules say without a look at the value. */
+enum resolve_redact_verdict {
+    RESOLVE_REDACT_BY_VALUE, /* resolve_redact_text() decides */
+    RESOLVE_REDACT_NEVER,    /* an entry allows it */
+    RESOLVE_REDACT_ALWAYS,
+};
+enum resolve_redact_verdict resolve_redact_judge(const struct resolve_redact_rules *rules,
+                                                 const struct resolve_redact_subject *subject);
+
+/* Does the text have a part that looks like a secret or like personal data? `text` as a debugger
+ * prints a value: "0x16f0 \"4111 1111 1111 1111\"", "7". */
+bool resolve_redact_text(struct fz_span text);
+
+#endif
