@@ -9,7 +9,7 @@
 
 #include <stdbool.h>
 
-#include "base/span.h"
+#include "server/report/report.h"
 
 /* Of the project: entries, one a line; NULL = none. An entry is "NAME", "type:TYPE",
  * "function:FUNCTION" or "image:IMAGE"; '*' is any text, case does not count. */
@@ -35,5 +35,12 @@ enum resolve_redact_verdict resolve_redact_judge(const struct resolve_redact_rul
 /* Does the text have a part that looks like a secret or like personal data? `text` as a debugger
  * prints a value: "0x16f0 \"4111 1111 1111 1111\"", "7". */
 bool resolve_redact_text(struct fz_span text);
+
+/* Redact variables and their fields in place: those that must not be shown keep name, type and
+ * address, and have the availability `redacted`. `function` and `image` of the scope, NULL =
+ * unknown. Returns how many variables have something hidden. */
+size_t resolve_redact(struct report_variable *variables, size_t n,
+                      const struct resolve_redact_rules *rules, const char *function,
+                      const char *image);
 
 #endif

@@ -82,12 +82,12 @@ word_end(struct fz_span text, size_t at)
 }
 
 static bool
-is_one_word(const char *word, enum redact_words_of of)
+is_one_word(const char *word, enum resolve_words_of of)
 {
     size_t len = strlen(word);
     for (size_t i = 0; i < FZ_ARRAY_LEN(entries); i++) {
         size_t n = strlen(entries[i].word);
-        if (of == REDACT_WORDS_OF_TYPE && entries[i].not_of_types)
+        if (of == RESOLVE_WORDS_OF_TYPE && entries[i].not_of_types)
             continue;
         bool is_plural = len == n + 1 && word[n] == 's';
         if ((len == n || is_plural) && memcmp(word, entries[i].word, n) == 0)
@@ -121,7 +121,7 @@ struct window {
 };
 
 static bool
-add_word(struct window *w, struct fz_span word, enum redact_words_of of)
+add_word(struct window *w, struct fz_span word, enum resolve_words_of of)
 {
     char joined[WORDS_KEPT * WORD_MAX + 1] = "";
     if (w->n == WORDS_KEPT) {
@@ -136,9 +136,13 @@ add_word(struct window *w, struct fz_span word, enum redact_words_of of)
     if (is_one_word(to, of))
         return true;
     for (size_t first = w->n - 1; first-- > 0;) {
-        joined[0] = '\0';
-        for (size_t i = first; i < w->n; i++)
-            strcat(joined, w->words[i]); /* room for all of them */
+        size_t len = 0;
+        for (size_t i = first; i < w->n; i++) {
+            size_t n_word = strlen(w->words[i]);
+            /* `joined` has room for all of them. */
+            memcpy(joined + len, w->words[i], n_word + 1);
+            len += n_word;
+        }
         if (is_compound(joined))
             return true;
     }
@@ -146,7 +150,7 @@ add_word(struct window *w, struct fz_span word, enum redact_words_of of)
 }
 
 bool
-redact_words_has_secret(struct fz_span text, enum redact_words_of of)
+resolve_words_have_secret(struct fz_span text, enum resolve_words_of of)
 {
     struct window window = {.n = 0};
     for (size_t at = 0; at < text.len;) {

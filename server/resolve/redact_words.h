@@ -9,10 +9,10 @@
 #include "base/span.h"
 
 /* The names of variables, and of types: some words are too common among types. */
-enum redact_words_of { REDACT_WORDS_OF_NAME, REDACT_WORDS_OF_TYPE };
+enum resolve_words_of { RESOLVE_WORDS_OF_NAME, RESOLVE_WORDS_OF_TYPE };
 
 /* Is a word of the identifiers in `text`, or two or three in a row, on the list? Words end at
  * capitals, digits and everything that is not a letter: "userPIN", "APIKey2", "m_auth_token". */
-bool redact_words_has_secret(struct fz_span text, enum redact_words_of of);
+bool resolve_words_have_secret(struct fz_span text, enum resolve_words_of of);
 
 #endif
