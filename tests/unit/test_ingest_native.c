@@ -1,5 +1,7 @@
 #include "tests/unit/ingest_case.h"
 
+#include <stdio.h>
+
 #include "base/buffer.h"
 #include "base/time.h"
 
@@ -72,6 +74,87 @@ test_full(void **state)
     assert_string_equal(r.breadcrumbs_json, "[1.50]");
     assert_string_equal(r.extra_json, "{\"colour\":\"red\",\"n\":[1,2]}");
     assert_int_equal(r.n_notes, 0);
+}
+
+/* What the client of this project sends beyond the common members (client/). */
+static void
+test_capture(void **state)
+{
+    (void)state;
+    struct report r = parse(
+        "{\"framezero\":1,\"run_id\":\"4c4c\",\"session_id\":\"s\","
+        "\"started\":\"2026-11-20T10:11:12.345Z\",\"arch\":\"arm64\","
+        "\"crash\":{\"thread\":0,\"codes\":[\"0x1\",\"x\",16],\"hang_ms\":4100,"
+        "\"throw\":[\"0x1000\",\"0x2000\"],\"odd\":7,\"exit_reason\":{\"namespace\":10,"
+        "\"code\":\"0x8badf00d\",\"text\":\"scene-update watchdog\"}},"
+        "\"threads\":[{\"crashed\":true,\"frames\":[],\"frames_truncated\":true,"
+        "\"registers\":{\"fp\":\"0x10\",\"v8\":\"0x000000000000000a3ff0000000000000\","
+        "\"d9\":\"0x4000000000000000\",\"s10\":\"0x3f800000\"},"
+        "\"stack\":{\"address\":\"0x10\",\"bytes\":\"AA==\",\"truncated\":true}}],"
+        "\"memory\":[{\"address\":\"0x20\",\"why\":\"register\",\"bytes\":\"AQ==\"}],"
+        "\"images\":[],\"capture\":{\"client\":\"framezero 1.0\",\"way\":\"corpse\","
+        "\"privacy\":\"values\",\"handler_crashed\":true,\"truncated\":[\"memory\",7,\"data\"]}}");
+    assert_string_equal(r.run_id, "4c4c");
+    assert_string_equal(r.session_id, "s");
+    assert_int_equal(r.process.launched_ms, 1795169472345);
+    assert_string_equal(r.kind, "hang");
+    assert_string_equal(r.crash.termination, "SPRINGBOARD 0x8badf00d scene-update watchdog");
+    assert_int_equal(r.crash.n_mach_codes, 3);
+    assert_int_equal(r.crash.mach_codes[1], 0);
+    assert_int_equal(r.crash.mach_codes[2], 16);
+    assert_int_equal(r.n_exception_frames, 2);
+    assert_int_equal(r.exception_frames[1].addr, 0x2000);
+    assert_string_equal(r.extra_json, "{\"crash\":{\"odd\":7}}");
+    const struct report_thread *thread = &r.threads[0];
+    assert_true(thread->frames_truncated && thread->stack.truncated);
+    assert_int_equal(thread->n_registers, 1);
+    assert_int_equal(thread->registers[0].number, FZ_ARM64_FP);
+    assert_int_equal(thread->n_vectors, 3);
+    assert_int_equal(thread->vectors[0].index, 8);
+    assert_int_equal(thread->vectors[0].size, 16);
+    assert_memory_equal(thread->vectors[0].bytes, "\0\0\0\0\0\0\xf0\x3f\x0a", 9);
+    assert_int_equal(thread->vectors[1].size, 8);
+    assert_int_equal(thread->vectors[2].size, 4);
+    assert_string_equal(r.memory[0].why, "register");
+    assert_string_equal(r.capture.client, "framezero 1.0");
+    assert_string_equal(r.capture.way, "corpse");
+    assert_string_equal(r.capture.privacy, "values");
+    assert_true(r.capture.handler_crashed);
+    assert_int_equal(r.capture.n_truncated, 2);
+    assert_string_equal(r.capture.truncated[1], "data");
+    assert_int_equal(r.n_notes, 0);
+}
+
+/* Why the kernel ended the process, in Apple's words. */
+static void
+test_exit_reasons(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *reason, *want;
+    } cases[] = {
+        {"{\"namespace\":2,\"code\":6}", "SIGNAL 6"},
+        {"{\"namespace\":1,\"code\":7,\"text\":\"highwater\"}", "JETSAM 7 highwater"},
+        {"{\"namespace\":99,\"code\":1}", "NAMESPACE 99 1"},
+        {"{\"namespace\":\"DYLD\",\"code\":4}", "DYLD 4"},
+        {"{\"code\":1}", "exit reason 0x1"},
+        {"{\"namespace\":2}", NULL},
+        {"{}", NULL},
+        {"[]", NULL},
+    };
+    for (size_t i = 0; i < FZ_ARRAY_LEN(cases); i++) {
+        char text[256];
+        snprintf(text, sizeof(text),
+                 "{\"addresses\":[1],\"images\":[],\"kind\":\"memory\",\"crash\":{"
+                 "\"exit_reason\":%s}}",
+                 cases[i].reason);
+        struct report r = parse(text);
+        if (cases[i].want)
+            assert_string_equal(r.crash.termination, cases[i].want);
+        else
+            assert_null(r.crash.termination);
+        assert_string_equal(r.kind, "memory");
+    }
 }
 
 static void
@@ -291,10 +374,10 @@ main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(test_full),       TEST(test_shortest),       TEST(test_odd),
-        TEST(test_nulls),      TEST(test_frame_left_out), TEST(test_times),
-        TEST(test_limits),     TEST(test_crashed_thread), TEST(test_many_notes),
-        TEST(test_tree_limit),
+        TEST(test_full),           TEST(test_capture),    TEST(test_exit_reasons),
+        TEST(test_shortest),       TEST(test_odd),        TEST(test_nulls),
+        TEST(test_frame_left_out), TEST(test_times),      TEST(test_limits),
+        TEST(test_crashed_thread), TEST(test_many_notes), TEST(test_tree_limit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -198,3 +198,16 @@ ingest_mach_signal(uint64_t type, uint64_t code, uint64_t subcode)
         return 0;
     }
 }
+
+const char *
+ingest_exit_namespace(uint64_t number)
+{
+    static const char *const names[] = {
+        NULL,           "JETSAM",   "SIGNAL",          "CODESIGNING",   "HANGTRACER",
+        "TEST",         "DYLD",     "LIBXPC",          "OBJC",          "EXEC",
+        "SPRINGBOARD",  "TCC",      "REPORTCRASH",     "COREANIMATION", "AGGREGATED",
+        "RUNNINGBOARD", "SKYWALK",  "SETTINGS",        "LIBSYSTEM",     "FOUNDATION",
+        "WATCHDOG",     "METAL",    "WATCHKIT",        "GUARD",         "ANALYTICS",
+        "SANDBOX",      "SECURITY", "ENDPOINTSECURITY"};
+    return number < FZ_ARRAY_LEN(names) ? names[number] : NULL;
+}

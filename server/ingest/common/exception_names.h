@@ -42,4 +42,7 @@ const char *ingest_mach_code(uint64_t type, uint64_t code, bool arm);
 /* The signal that the kernel turns an exception into: its number, 0 for none. */
 int ingest_mach_signal(uint64_t type, uint64_t code, uint64_t subcode);
 
+/* The namespace of an exit reason, as Apple's reports write it: 10 is "SPRINGBOARD" (sys/reason.h). */
+const char *ingest_exit_namespace(uint64_t number);
+
 #endif

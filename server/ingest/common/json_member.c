@@ -1,9 +1,12 @@
 #include "server/ingest/common/json_member.h"
 
+#include <stdio.h>
+
 #include "base/arch/arch.h"
 #include "base/json/scan.h"
 #include "base/text.h"
 #include "base/time.h"
+#include "server/ingest/common/exception_names.h"
 
 /* Unix times above this are milliseconds: in seconds it would be the year 5138. */
 static const int64_t SECONDS_MAX = 100000000000;
@@ -289,6 +292,38 @@ ingest_json_memory(struct ingest_builder *b, const json_t *object, const char *w
     if (code != FZ_OK || bytes.len == 0)
         return false;
     b->memory_left -= bytes.len < b->memory_left ? bytes.len : b->memory_left;
-    *ret = (struct report_memory){.addr = addr, .bytes = bytes};
+    *ret =
+        (struct report_memory){.addr = addr,
+                               .bytes = bytes,
+                               .why = ingest_json_text(b, object, where, "why"),
+                               .truncated = ingest_json_bool(b, object, where, "truncated", false)};
     return true;
+}
+
+/* As Apple's texts have it: "SIGNAL 6", "SPRINGBOARD 0x8badf00d". */
+void
+ingest_json_exit_reason(struct ingest_builder *b, const json_t *object, const char *where)
+{
+    static const char *const text_keys[] = {"text", "description", NULL};
+    enum { DECIMAL_MAX = 0xffff };
+    uint64_t code, number;
+    char space[24] = "exit reason";
+    if (!ingest_json_u64(b, object, where, "code", &code))
+        return;
+    const json_t *value = json_object_get(object, "namespace");
+    if (json_scan_u64(value, &number)) {
+        const char *name = ingest_exit_namespace(number);
+        if (name)
+            snprintf(space, sizeof(space), "%s", name);
+        else
+            snprintf(space, sizeof(space), "NAMESPACE %u", (unsigned)(number & UINT32_MAX));
+    } else if (json_is_string(value)) {
+        snprintf(space, sizeof(space), "%.20s", json_string_value(value));
+    }
+    const char *text = ingest_json_first_text(b, object, where, text_keys);
+    /* Signals are known by their numbers, the other codes as words like 0x8badf00d. */
+    bool decimal = code <= DECIMAL_MAX && strcmp(space, "exit reason") != 0;
+    b->report->crash.termination =
+        ingest_printf(b, decimal ? "%s %llu%s%s" : "%s 0x%llx%s%s", space, (unsigned long long)code,
+                      text ? " " : "", text ? text : "");
 }

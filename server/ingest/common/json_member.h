@@ -73,9 +73,13 @@ int64_t ingest_json_time(struct ingest_builder *b, const json_t *object, const c
 /* A member of that kind (JSON_OBJECT, JSON_ARRAY), borrowed; NULL if it is absent. */
 const json_t *ingest_json_member(struct ingest_builder *b, const json_t *object, const char *where,
                                  const char *key, json_type type);
-/* {"address", "bytes" in base64}; false if it is something else. Bytes above the limit are cut. */
+/* {"address", "bytes" in base64, "why", "truncated"}; false if it is something else. Bytes above the limit are cut. */
 bool ingest_json_memory(struct ingest_builder *b, const json_t *object, const char *where,
                         struct report_memory *ret);
+
+/* {"namespace", "code", "text" or "description"}, why the kernel ended the process, into
+ * crash.termination; nothing without a code. `object` may be NULL. */
+void ingest_json_exit_reason(struct ingest_builder *b, const json_t *object, const char *where);
 
 /* ---- lists ---------------------------------------------------------------------------------- */
 

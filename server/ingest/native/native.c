@@ -15,9 +15,20 @@
 
 /* Top-level members that the model has a place for; others are kept as they came. */
 static const char *const known_keys[] = {
-    "framezero", "id",          "timestamp", "app",         "os",        "device",
-    "arch",      "crash",       "threads",   "images",      "addresses", "user",
-    "tags",      "breadcrumbs", "memory",    "environment", NULL};
+    "framezero", "id",          "timestamp",  "app",    "os",        "device",
+    "arch",      "crash",       "threads",    "images", "addresses", "user",
+    "tags",      "breadcrumbs", "memory",     "run_id", "capture",   "environment",
+    "kind",      "started",     "session_id", NULL};
+
+static const char *const known_crash[] = {"thread",    "signal",  "mach",        "code",
+                                          "exception", "reason",  "address",     "codes",
+                                          "throw",     "hang_ms", "exit_reason", NULL};
+
+/* What a report is about; others are crashes. */
+static const char *const kinds[] = {"hang",   "cpu",   "disk_write", "launch",
+                                    "memory", "error", "message",    NULL};
+
+enum { TRUNCATED_MAX = 16, CODES_MAX = 4 };
 
 /* Many reports have `threads`; without `framezero`, `images` must be there too. */
 static bool
@@ -91,6 +102,9 @@ read_origin(struct ingest_builder *b, const json_t *root)
     if (ingest_json_i64(b, root, "", "framezero", &version) && version != 1)
         ingest_note(b, "framezero: version %lld, read as version 1", (long long)version);
     r->id = ingest_json_text(b, root, "", "id");
+    r->run_id = ingest_json_text(b, root, "", "run_id");
+    r->session_id = ingest_json_text(b, root, "", "session_id");
+    r->process.launched_ms = ingest_json_time(b, root, "", "started");
     r->timestamp_ms = ingest_json_time(b, root, "", "timestamp");
     const json_t *app = ingest_json_member(b, root, "", "app", JSON_OBJECT);
     r->app_id = ingest_json_text(b, app, "app", "id");
@@ -104,28 +118,36 @@ read_origin(struct ingest_builder *b, const json_t *root)
     const json_t *device = ingest_json_member(b, root, "", "device", JSON_OBJECT);
     r->device_model = ingest_json_text(b, device, "device", "model");
     r->arch = ingest_json_text(b, root, "", "arch");
+    const json_t *kind = json_object_get(root, "kind");
+    for (size_t i = 0; json_is_string(kind) && kinds[i]; i++) {
+        if (strcmp(json_string_value(kind), kinds[i]) == 0)
+            r->kind = kinds[i];
+    }
 }
 
+/* How the client captured the process. */
 static void
-read_crash(struct ingest_builder *b, const json_t *root)
+read_capture(struct ingest_builder *b, const json_t *root)
 {
-    struct report_crash *crash = &b->report->crash;
-    const json_t *object = ingest_json_member(b, root, "", "crash", JSON_OBJECT);
-    int64_t thread;
-    if (ingest_json_i64(b, object, "crash", "thread", &thread) && thread >= 0)
-        crash->thread = thread;
-    crash->signal = ingest_json_text(b, object, "crash", "signal");
-    crash->mach = ingest_json_text(b, object, "crash", "mach");
-    crash->code = ingest_json_text(b, object, "crash", "code");
-    crash->exception = ingest_json_text(b, object, "crash", "exception");
-    crash->reason = ingest_json_text(b, object, "crash", "reason");
-    /* 0 is an address like others: a null pointer. */
-    crash->has_address = ingest_json_u64(b, object, "crash", "address", &crash->address);
+    static const char at[] = "capture";
+    struct report_capture *capture = &b->report->capture;
+    const json_t *object = ingest_json_member(b, root, "", at, JSON_OBJECT);
+    capture->client = ingest_json_text(b, object, at, "client");
+    capture->way = ingest_json_text(b, object, at, "way");
+    capture->privacy = ingest_json_text(b, object, at, "privacy");
+    capture->handler_crashed = ingest_json_bool(b, object, at, "handler_crashed", false);
+    const json_t *list = ingest_json_member(b, object, at, "truncated", JSON_ARRAY);
+    size_t n = ingest_limit(b, "capture.truncated", json_array_size(list), TRUNCATED_MAX);
+    const char **texts = n ? ingest_alloc(b, n, sizeof(*texts)) : NULL;
+    for (size_t i = 0; texts && i < n; i++) {
+        const json_t *value = json_array_get(list, i);
+        struct fz_span text = fz_span_make(json_string_value(value), json_string_length(value));
+        const char *copy = ingest_text(b, text);
+        if (copy)
+            texts[capture->n_truncated++] = copy;
+    }
+    capture->truncated = texts;
 }
-
-/* ---- threads, images, memory ----------------------------------------------------------------- */
-
-static const char *const index_keys[] = {"index", NULL};
 
 /* One frame: an address, or {"address", "adjusted", "function", "file", "line"}. */
 static bool
@@ -151,6 +173,62 @@ read_frame(void *user, const json_t *value, const char *where, struct report_fra
 }
 
 static void
+read_codes(struct ingest_builder *b, const json_t *crash)
+{
+    uint64_t codes[CODES_MAX];
+    size_t n = 0;
+    const json_t *list = ingest_json_member(b, crash, "crash", "codes", JSON_ARRAY);
+    for (size_t i = 0; i < json_array_size(list) && n < CODES_MAX; i++, n++) {
+        /* A code keeps its place: the second one is the address. */
+        if (!json_scan_u64(json_array_get(list, i), &codes[n]))
+            codes[n] = 0;
+    }
+    if (n)
+        ingest_set_mach_codes(b, codes, n);
+}
+
+/* The addresses from where an exception was thrown, and why the system ended the process. */
+static void
+read_causes(struct ingest_builder *b, const json_t *crash)
+{
+    uint64_t hang_ms = 0;
+    const json_t *thrown = ingest_json_member(b, crash, "crash", "throw", JSON_ARRAY);
+    if (json_array_size(thrown)) {
+        struct ingest_stack stack =
+            ingest_json_stack(b, thrown, "crash.throw", false, read_frame, b);
+        ingest_set_exception_stack(b->report, &stack);
+    }
+    ingest_json_exit_reason(b, ingest_json_member(b, crash, "crash", "exit_reason", JSON_OBJECT),
+                            "crash.exit_reason");
+    /* A main thread that did not answer is not a crash. */
+    if (ingest_json_u64(b, crash, "crash", "hang_ms", &hang_ms) && hang_ms && !b->report->kind)
+        b->report->kind = "hang";
+}
+
+static void
+read_crash(struct ingest_builder *b, const json_t *root)
+{
+    struct report_crash *crash = &b->report->crash;
+    const json_t *object = ingest_json_member(b, root, "", "crash", JSON_OBJECT);
+    int64_t thread;
+    if (ingest_json_i64(b, object, "crash", "thread", &thread) && thread >= 0)
+        crash->thread = thread;
+    crash->signal = ingest_json_text(b, object, "crash", "signal");
+    crash->mach = ingest_json_text(b, object, "crash", "mach");
+    crash->code = ingest_json_text(b, object, "crash", "code");
+    crash->exception = ingest_json_text(b, object, "crash", "exception");
+    crash->reason = ingest_json_text(b, object, "crash", "reason");
+    /* 0 is an address like others: a null pointer. */
+    crash->has_address = ingest_json_u64(b, object, "crash", "address", &crash->address);
+    read_codes(b, object);
+    read_causes(b, object);
+}
+
+/* ---- threads, images, memory ----------------------------------------------------------------- */
+
+static const char *const index_keys[] = {"index", NULL};
+
+static void
 read_thread(struct ingest_builder *b, const struct ingest_json_list *list)
 {
     struct report_thread *thread = ingest_add_thread(b);
@@ -171,6 +249,7 @@ read_thread(struct ingest_builder *b, const struct ingest_json_list *list)
     const json_t *frames = ingest_json_member(b, object, where, "frames", JSON_ARRAY);
     struct ingest_stack stack = ingest_json_stack(b, frames, at, false, read_frame, b);
     ingest_set_stack(thread, &stack);
+    thread->frames_truncated = ingest_json_bool(b, object, where, "frames_truncated", false);
     const json_t *memory = ingest_json_member(b, object, where, "stack", JSON_OBJECT);
     snprintf(at, sizeof(at), "%s.stack", where);
     if (memory)
@@ -305,6 +384,7 @@ native_parse(struct fz_span body, const struct ingest_context *in, struct fz_are
     bool has_addresses = json_is_array(json_object_get(root, "addresses"));
     read_origin(&b, root);
     read_crash(&b, root);
+    read_capture(&b, root);
     if (has_threads)
         read_threads(&b, root);
     else
@@ -315,6 +395,7 @@ native_parse(struct fz_span body, const struct ingest_context *in, struct fz_are
     read_images(&b, root);
     read_memory(&b, root);
     read_free_form(&b, fz_buffer_span(&text));
+    ingest_add_extra(&b, "crash", json_object_get(root, "crash"), known_crash);
     /* The first image is the app's own, as in Apple's lists. */
     if (!ret->arch && ret->n_images)
         ret->arch = ret->images[0].arch;
