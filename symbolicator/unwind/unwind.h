@@ -1,0 +1,62 @@
+/*
+ * Unwinding: from the registers and the stack of a thread to its chain of calls, with the registers
+ * of each frame.
+ *
+ * Sources, in this order for each frame: __debug_frame of the dSYM (an FDE counts only if it starts
+ * where its function does), __unwind_info of the binary (frame 0 after a look at the code: prologue
+ * and epilogue), its __eh_frame, __eh_frame of the dSYM, the function's own statement about its
+ * frame (DW_AT_frame_base), the frame pointer chain. The stack is never scanned for addresses that
+ * look like code.
+ */
+#ifndef SYM_UNWIND_UNWIND_H
+#define SYM_UNWIND_UNWIND_H
+
+#include "symbolicator/process/process.h"
+
+enum { SYM_UNWIND_FRAMES_MAX = 512 };
+
+/* How a frame was found. */
+enum sym_trust {
+    SYM_TRUST_CONTEXT,       /* the thread's registers, or those that a signal interrupted */
+    SYM_TRUST_CFI,           /* __debug_frame, __eh_frame */
+    SYM_TRUST_COMPACT,       /* __unwind_info */
+    SYM_TRUST_FRAME_POINTER, /* a frame record */
+    SYM_TRUST_LINK_REGISTER, /* lr of a function that saved nothing yet */
+};
+
+/* Why the chain ends. */
+enum sym_unwind_end {
+    SYM_UNWIND_END_BASE,       /* the thread's first function */
+    SYM_UNWIND_END_NO_MEMORY,  /* the next record was not captured */
+    SYM_UNWIND_END_NO_CODE,    /* the return address is in no image */
+    SYM_UNWIND_END_BAD_RECORD, /* sp does not grow, fp is not aligned, a frame repeats */
+    SYM_UNWIND_END_LIMIT,
+};
+
+struct sym_unwind_frame {
+    uint64_t pc;    /* without signature and Thumb bit */
+    bool is_return; /* pc is a return address: look up pc - 1 */
+    enum sym_trust trust;
+    int image; /* of the process, -1 = none */
+    bool has_cfa;
+    uint64_t cfa; /* canonical frame address: sp before the call; of all frames but the last */
+    struct sym_registers registers; /* at pc */
+};
+
+struct sym_unwind_chain {
+    struct sym_unwind_frame *frames; /* newest first, at least one */
+    size_t n;
+    enum sym_unwind_end end;
+};
+
+/* Unwind one thread. Memory is the arena's: about 1.2 KB for a frame. INVALID: the registers have no
+ * pc. LIMIT, NO_MEMORY: the arena. Everything else ends the chain. `max`: frames at most. */
+FZ_MUST_CHECK enum fz_code sym_unwind(struct sym_process *process,
+                                      const struct sym_registers *registers, size_t max,
+                                      struct fz_arena *arena, struct sym_unwind_chain *ret,
+                                      struct fz_error *err);
+
+/* "context", "cfi", "compact", "frame_pointer", "link_register"; static. */
+const char *sym_trust_name(enum sym_trust trust);
+
+#endif
