@@ -8,7 +8,7 @@
 #ifndef SYM_PROCESS_PROCESS_H
 #define SYM_PROCESS_PROCESS_H
 
-#include "base/arch/registers.h"
+#include "base/arch/vectors.h"
 #include "symbolicator/symbolicator.h"
 
 /* Limits; more is left out, the largest addresses first. */
@@ -29,8 +29,14 @@ struct sym_registers {
     } vectors[FZ_VECTORS]; /* v0 to v31, xmm0 to xmm15, d0 to d31: base/arch/vectors.h */
 };
 
+/* False if it is not known, or the number is not of such a register. */
 bool sym_registers_get(const struct sym_registers *registers, int number, uint64_t *ret);
+/* Numbers outside of the table are ignored. */
 void sym_registers_set(struct sym_registers *registers, int number, uint64_t value);
+void sym_registers_forget(struct sym_registers *registers, int number);
+/* Copy `vector.size` bytes to `to`; false unless all of them are known. */
+bool sym_registers_get_vector(const struct sym_registers *registers, struct fz_arch_vector vector,
+                              uint8_t to[16]);
 
 /* Captured bytes; must outlive the process. Regions may overlap and be in any order. */
 struct sym_process_region {
@@ -38,8 +44,10 @@ struct sym_process_region {
     struct fz_span bytes;
 };
 
+/* The load address and the bytes in memory, as the report says; size 0 = not known: it reaches to
+ * the next image, or 256 MiB. Of images that overlap, the one that begins last counts. */
 struct sym_process_image {
-    uint64_t addr, size; /* load address and bytes in memory, as the report says */
+    uint64_t addr, size;
 };
 
 /* What was uploaded for an image. Borrowed for the life of the process; NULL = not there. */
@@ -48,7 +56,7 @@ struct sym_process_files {
     const struct sym_index *index;
 };
 
-/* Asked at most once for an image, when its files are first needed. NOT_FOUND: there are none. */
+/* Asked at most once for each image, when its files are first needed. NOT_FOUND: there are none. */
 typedef enum fz_code (*sym_process_files_fn)(void *user, size_t image,
                                              struct sym_process_files *ret, struct fz_error *err);
 
@@ -63,13 +71,15 @@ struct sym_process_source {
     void *user;
 };
 
-struct sym_process; /* opaque */
+struct sym_process; /* opaque; not for several threads at once */
 
-/* Everything is copied but the bytes of the regions; memory comes from the arena. LIMIT: the arena.
- * No destructor. */
-FZ_MUST_CHECK enum fz_code sym_process_make(const struct sym_process_source *source,
-                                            struct fz_arena *arena, struct sym_process **ret,
-                                            struct fz_error *err);
+/* Everything is copied but the bytes of the regions; memory comes from the arena, which must outlive
+ * the process. The caller owns *ret (sym_process_destroy()). LIMIT, NO_MEMORY: the arena. */
+FZ_MUST_CHECK enum fz_code sym_process_create(const struct sym_process_source *source,
+                                              struct fz_arena *arena, struct sym_process **ret,
+                                              struct fz_error *err);
+void sym_process_destroy(struct sym_process *process);
+void sym_process_destroyp(struct sym_process **process);
 
 enum fz_arch_cpu sym_process_cpu(const struct sym_process *process);
 unsigned sym_process_pointer_size(const struct sym_process *process); /* 4 or 8 */
@@ -85,15 +95,22 @@ bool sym_process_read_pointer(struct sym_process *process, uint64_t addr, uint64
 
 /* The image at an address, -1 if none. */
 int sym_process_image_at(const struct sym_process *process, uint64_t addr);
-/* The files of an image; asks for them at the first call. Never fails: files that cannot be had are
- * NULL. */
+/* The files of an image; asks for them at the first call. Never NULL: files that cannot be had are.
+ */
 const struct sym_process_files *sym_process_files(struct sym_process *process, int image);
-/* From an address in the process to one in the image's files, by __TEXT's vmaddr; and back. */
+/* From an address in the process to one in the image's files, by __TEXT's vmaddr; and back. False
+ * without files. */
 bool sym_process_to_file(struct sym_process *process, int image, uint64_t addr, uint64_t *ret);
 bool sym_process_from_file(struct sym_process *process, int image, uint64_t vmaddr, uint64_t *ret);
 
 /* A code pointer without its signature (arm64: the widest of 64, 47, 39 and 36 bits that leads into
  * an image) and without the Thumb bit. False if no image is there; *ret is `pointer` then. */
 bool sym_process_code(const struct sym_process *process, uint64_t pointer, uint64_t *ret);
+
+/* What a reader of frames keeps for an image, so that it is opened once: NULL at first, then what
+ * was kept last. sym_process_destroy() ends it with `destroy`. */
+void *sym_process_kept(const struct sym_process *process, int image);
+void sym_process_keep(struct sym_process *process, int image, void *object,
+                      void (*destroy)(void *object));
 
 #endif

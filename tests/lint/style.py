@@ -23,6 +23,7 @@ PREFIXES = {
     "symbolicator/dwarf/": "sym_ dwarf_ libdwarf_",
     "symbolicator/index/": "sym_ index_",
     "symbolicator/archive/": "sym_ archive_",
+    "symbolicator/process/": "sym_ process_",
     "storage/": "store_",
     "storage/sql/": "sql_",
     "storage/blob/": "blob_",

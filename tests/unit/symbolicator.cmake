@@ -17,3 +17,5 @@ endforeach()
 foreach(name macho_compressed macho_kinds symbol_map)
   fz_unit_test(${name} fz_symbolicator fz_macho_writer fz_dwarf_text PkgConfig::ZLIB)
 endforeach()
+
+fz_unit_test(process fz_symbolicator)
