@@ -94,7 +94,7 @@ add_regions(struct sym_process *process, const struct sym_process_source *source
     qsort(list, source->n_regions, sizeof(*list), compare_regions);
     for (size_t i = 0; i < source->n_regions && n < SYM_PROCESS_REGIONS_MAX; i++) {
         struct sym_process_region region = list[i];
-        /* The last byte of the address space is no loss, and an end that fits is simpler. */
+        /* Without the last byte of the address space every end fits into 64 bits. */
         uint64_t to_top = UINT64_MAX - region.addr;
         region.bytes = fz_span_until(region.bytes, SYM_PROCESS_REGION_BYTES_MAX);
         if (region.bytes.len > to_top)
