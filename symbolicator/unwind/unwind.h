@@ -49,7 +49,7 @@ struct sym_unwind_chain {
     enum sym_unwind_end end;
 };
 
-/* Unwind one thread. Memory is the arena's: about 1.2 KB for a frame. INVALID: the registers have no
+/* Unwind one thread. Memory is the arena's: about 1.2 KB for a frame. MALFORMED: the registers have no
  * pc. LIMIT, NO_MEMORY: the arena. Everything else ends the chain. `max`: frames at most. */
 FZ_MUST_CHECK enum fz_code sym_unwind(struct sym_process *process,
                                       const struct sym_registers *registers, size_t max,

@@ -1,0 +1,111 @@
+#include "symbolicator/unwind/frame_base.h"
+
+#include <stdlib.h>
+
+#include "symbolicator/dwarf/scanner.h"
+
+enum { AT_FRAME_BASE = 0x40, OP_REG0 = 0x50, OP_BREG0 = 0x70, BUDGET = 256 << 20 };
+
+/* The DWARF of one image, with the unit that was looked at last. */
+struct bases {
+    struct fz_budget budget;
+    struct sym_dwarf *dwarf;
+    struct sym_dwarf_scan scan;
+    size_t unit; /* of the scan */
+    bool has_scan;
+};
+
+static void
+close_bases(void *object)
+{
+    struct bases *bases = object;
+    sym_dwarf_scan_deinit(&bases->scan, &bases->budget);
+    sym_dwarf_close(bases->dwarf);
+    free(bases);
+}
+
+static struct bases *
+open_bases(struct unwind_image *image)
+{
+    const struct sym_macho *files[] = {image->files->dsym, image->files->binary};
+    struct bases *bases = image->bases;
+    if (bases)
+        return bases;
+    bases = calloc(1, sizeof(*bases));
+    if (!bases)
+        return NULL;
+    bases->budget.cap = BUDGET;
+    for (size_t i = 0; i < FZ_ARRAY_LEN(files) && !bases->dwarf; i++) {
+        struct sym_dwarf *dwarf = NULL;
+        if (files[i] && sym_dwarf_open(files[i], &bases->budget, NULL, &dwarf, NULL) == FZ_OK)
+            bases->dwarf = dwarf;
+    }
+    image->bases = bases;
+    image->close_bases = close_bases;
+    return bases;
+}
+
+/* The function at the address in the scanned unit. */
+static const struct sym_dwarf_node *
+find_node(const struct bases *bases, uint64_t addr)
+{
+    for (size_t i = 0; bases->has_scan && i < bases->scan.n_ranges; i++) {
+        const struct sym_dwarf_range *range = &bases->scan.ranges[i];
+        const struct sym_dwarf_node *node = &bases->scan.nodes[range->node];
+        if (addr >= range->low && addr < range->high && node->parent == UINT32_MAX)
+            return node;
+    }
+    return NULL;
+}
+
+static const struct sym_dwarf_node *
+find_function(struct bases *bases, uint64_t addr)
+{
+    const struct sym_dwarf_node *node = find_node(bases, addr);
+    for (size_t i = 0; !node && i < sym_dwarf_n_units(bases->dwarf); i++) {
+        bases->scan.code_low = 0;
+        bases->scan.code_high = UINT64_MAX;
+        /* What was found before a fault counts. */
+        fz_ignore(sym_dwarf_scan_unit(bases->dwarf, i, &bases->budget, &bases->scan, NULL));
+        bases->has_scan = true;
+        bases->unit = i;
+        node = find_node(bases, addr);
+    }
+    return node;
+}
+
+/* The first operation of an attribute that is an expression; 0 if it is none. */
+static unsigned
+first_operation(const struct sym_dwarf *dwarf, const struct sym_dwarf_unit *unit, uint64_t die)
+{
+    struct dwarf_cursor c = dwarf_cursor_make(dwarf, SECTION_INFO, die, unit->end);
+    const struct dwarf_abbrev *abbrev =
+        dwarf_abbrev_find(dwarf, &dwarf->tables[unit->abbrevs], dwarf_cursor_uleb(&c));
+    for (uint32_t i = 0; abbrev && !c.bad && i < abbrev->n_attrs; i++) {
+        const struct dwarf_attr *attr = &dwarf->attrs[abbrev->first_attr + i];
+        struct dwarf_value value;
+        if (attr->name == AT_FRAME_BASE &&
+            (attr->form == FORM_EXPRLOC || attr->form == FORM_BLOCK1)) {
+            uint64_t len = attr->form == FORM_EXPRLOC ? dwarf_cursor_uleb(&c) : dwarf_cursor_u8(&c);
+            return len > 0 ? dwarf_cursor_u8(&c) : 0;
+        }
+        dwarf_value_read(dwarf, unit, &c, attr, &value);
+    }
+    return 0;
+}
+
+enum unwind_base
+unwind_base_find(struct unwind_image *image, enum fz_arch_cpu cpu, uint64_t addr)
+{
+    struct bases *bases = open_bases(image);
+    const struct sym_dwarf_node *node = bases && bases->dwarf ? find_function(bases, addr) : NULL;
+    if (!node)
+        return UNWIND_BASE_NONE;
+    unsigned op =
+        first_operation(bases->dwarf, sym_dwarf_unit(bases->dwarf, bases->unit), node->die);
+    unsigned sp = (unsigned)fz_arch_register_of_role(cpu, FZ_REGISTER_SP);
+    unsigned fp = (unsigned)fz_arch_register_of_role(cpu, FZ_REGISTER_FP);
+    if (op == OP_REG0 + sp || op == OP_BREG0 + sp)
+        return UNWIND_BASE_SP;
+    return op == OP_REG0 + fp || op == OP_BREG0 + fp ? UNWIND_BASE_FP : UNWIND_BASE_NONE;
+}

@@ -1,0 +1,144 @@
+#include "symbolicator/unwind/unwind.h"
+
+#include "base/list.h"
+#include "symbolicator/unwind/signal.h"
+#include "symbolicator/unwind/step.h"
+
+enum { FRAMES_FIRST = 32 };
+
+static enum sym_unwind_end
+end_of(enum unwind_result result)
+{
+    switch (result) {
+    case UNWIND_BASE:
+        return SYM_UNWIND_END_BASE;
+    case UNWIND_NO_CODE:
+        return SYM_UNWIND_END_NO_CODE;
+    case UNWIND_BAD:
+        return SYM_UNWIND_END_BAD_RECORD;
+    case UNWIND_OK:
+    case UNWIND_NO_ROW:
+    case UNWIND_NO_MEMORY:
+        break;
+    }
+    return SYM_UNWIND_END_NO_MEMORY;
+}
+
+/* The stack pointer must rise from frame to frame; where nothing is pushed yet it may not have. */
+static uint64_t
+find_lowest(enum fz_arch_cpu cpu, const struct sym_unwind_chain *chain)
+{
+    int number = fz_arch_register_of_role(cpu, FZ_REGISTER_SP);
+    uint64_t sp;
+    for (size_t i = chain->n; i-- > 0;) {
+        const struct sym_unwind_frame *frame = &chain->frames[i];
+        /* The stack of a signal handler may be above the one that was interrupted. */
+        if (sym_registers_get(&frame->registers, number, &sp))
+            return frame->is_return && i + 1 == chain->n ? sp + 1 : sp;
+        if (!frame->is_return)
+            break;
+    }
+    return 0;
+}
+
+static void
+begin_step(struct unwind_step *step, struct sym_process *process, struct sym_unwind_frame *frame)
+{
+    uint64_t addr = frame->is_return ? frame->pc - 1 : frame->pc;
+    *step = (struct unwind_step){.process = process,
+                                 .cpu = sym_process_cpu(process),
+                                 .frame = frame,
+                                 .is_exact = !frame->is_return};
+    step->image = frame->image < 0 ? NULL : unwind_image_get(process, frame->image);
+    if (step->image && !sym_process_to_file(process, frame->image, addr, &step->addr))
+        step->image = NULL;
+    step->has_function =
+        step->image && unwind_image_function(step->image, step->addr, &step->function);
+}
+
+/* A frame that is there already: the chain is a cycle. Only the first frames can repeat an sp. */
+static bool
+is_repeated(const struct sym_unwind_chain *chain, const struct sym_unwind_frame *frame, int sp)
+{
+    uint64_t own, other;
+    if (!sym_registers_get(&frame->registers, sp, &own))
+        return false;
+    for (size_t i = chain->n; i-- > 0;) {
+        if (!sym_registers_get(&chain->frames[i].registers, sp, &other) || other != own)
+            return false;
+        if (chain->frames[i].pc == frame->pc)
+            return true;
+    }
+    return false;
+}
+
+static enum fz_code
+first_frame(struct sym_process *process, const struct sym_registers *registers,
+            struct sym_unwind_frame *ret, struct fz_error *err)
+{
+    int number = fz_arch_register_of_role(sym_process_cpu(process), FZ_REGISTER_PC);
+    uint64_t pc;
+    if (!sym_registers_get(registers, number, &pc))
+        return fz_fail(err, FZ_E_MALFORMED, "the registers have no pc");
+    *ret = (struct sym_unwind_frame){.registers = *registers, .trust = SYM_TRUST_CONTEXT};
+    fz_ignore(sym_process_code(process, pc, &ret->pc)); /* outside of all images is a frame too */
+    ret->image = sym_process_image_at(process, ret->pc);
+    return FZ_OK;
+}
+
+/* The frame after `frame`: one that a signal interrupted, or the caller. */
+static enum unwind_result
+next_frame(struct sym_process *process, const struct sym_unwind_chain *chain,
+           struct sym_unwind_frame *ret)
+{
+    struct unwind_step step;
+    begin_step(&step, process, &chain->frames[chain->n - 1]);
+    step.lowest = find_lowest(step.cpu, chain);
+    if (unwind_signal(&step, ret))
+        return UNWIND_OK;
+    return unwind_step_run(&step, ret);
+}
+
+enum fz_code
+sym_unwind(struct sym_process *process, const struct sym_registers *registers, size_t max,
+           struct fz_arena *arena, struct sym_unwind_chain *ret, struct fz_error *err)
+{
+    struct sym_unwind_chain chain = {.end = SYM_UNWIND_END_LIMIT};
+    size_t room = FRAMES_FIRST;
+    int sp = fz_arch_register_of_role(sym_process_cpu(process), FZ_REGISTER_SP);
+    if (max > SYM_UNWIND_FRAMES_MAX)
+        max = SYM_UNWIND_FRAMES_MAX;
+    chain.frames = fz_arena_array(arena, room, sizeof(*chain.frames));
+    if (!chain.frames)
+        return fz_arena_fail(arena, err);
+    enum fz_code code = first_frame(process, registers, &chain.frames[0], err);
+    if (code != FZ_OK)
+        return code;
+    for (chain.n = 1; chain.n < max; chain.n++) {
+        struct sym_unwind_frame *frames =
+            fz_list_grow_in(arena, chain.frames, &room, chain.n + 1, sizeof(*frames));
+        if (!frames)
+            return fz_arena_fail(arena, err);
+        chain.frames = frames;
+        enum unwind_result result = next_frame(process, &chain, &frames[chain.n]);
+        if (result == UNWIND_OK && is_repeated(&chain, &frames[chain.n], sp))
+            result = UNWIND_BAD;
+        if (result != UNWIND_OK) {
+            chain.end = end_of(result);
+            break;
+        }
+    }
+    *ret = chain;
+    return FZ_OK;
+}
+
+const char *
+sym_trust_name(enum sym_trust trust)
+{
+    static const char *const names[] = {[SYM_TRUST_CONTEXT] = "context",
+                                        [SYM_TRUST_CFI] = "cfi",
+                                        [SYM_TRUST_COMPACT] = "compact",
+                                        [SYM_TRUST_FRAME_POINTER] = "frame_pointer",
+                                        [SYM_TRUST_LINK_REGISTER] = "link_register"};
+    return names[trust];
+}
