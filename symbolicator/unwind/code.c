@@ -63,6 +63,16 @@ unwind_state_load(int32_t saved[32], int number, int64_t below)
         saved[number] = UNWIND_IN_PLACE;
 }
 
+void
+unwind_state_copy(struct unwind_state *state, unsigned number, bool known, int64_t below)
+{
+    state->has_copy &= ~(1u << number);
+    if (!known || below < INT32_MIN || below > INT32_MAX)
+        return;
+    state->has_copy |= 1u << number;
+    state->copies[number] = (int32_t)below;
+}
+
 static uint8_t *
 flags_at(struct walk *w, uint64_t at)
 {

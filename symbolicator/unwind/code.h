@@ -19,6 +19,10 @@ struct unwind_state {
     int64_t sp, fp;            /* CFA = sp + .sp and fp + .fp */
     int32_t saved[32];         /* by the number of the register */
     int32_t saved_vectors[32]; /* their low 8 bytes */
+    /* Registers that hold a copy of sp, which gives the room of an array on the stack back: CFA =
+     * register + copies[register]. */
+    int32_t copies[32];
+    uint32_t has_copy; /* bit by register */
 };
 
 /* What is known of numbers in registers, for frames whose size is loaded first; only within a run
@@ -65,5 +69,8 @@ bool unwind_code_follow(struct fz_span code, unwind_decode_fn decode, unsigned u
 void unwind_state_store(int32_t saved[32], int number, int64_t below);
 void unwind_state_overwrite(struct unwind_state *state, int64_t below, unsigned size);
 void unwind_state_load(int32_t saved[32], int number, int64_t below);
+/* Register `number` (as instructions number it, below 32) now points `below` the CFA; not known:
+ * something else. */
+void unwind_state_copy(struct unwind_state *state, unsigned number, bool known, int64_t below);
 
 #endif

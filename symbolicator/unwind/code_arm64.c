@@ -68,6 +68,8 @@ find_below(const struct unwind_state *state, unsigned rn, int64_t offset, int64_
         *ret = state->sp - offset;
     else if (rn == FP && state->has_fp)
         *ret = state->fp - offset;
+    else if (rn < FP && state->has_copy >> rn & 1)
+        *ret = state->copies[rn] - offset;
     else
         return false;
     return true;
@@ -111,7 +113,7 @@ add_immediate(struct unwind_state *state, uint32_t insn)
 {
     unsigned rd = insn & 31, rn = insn >> 5 & 31;
     int64_t value = (int64_t)(insn >> 10 & 0xfff) << (insn >> 22 & 1 ? 12 : 0), below;
-    if (insn >> 29 & 1 || (rd != SP && rd != FP))
+    if (insn >> 29 & 1)
         return; /* the variants that set flags write no sp */
     if (insn >> 30 & 1)
         value = -value;
@@ -119,6 +121,8 @@ add_immediate(struct unwind_state *state, uint32_t insn)
     if (rd == SP) {
         state->has_sp = known;
         state->sp = known ? below : 0;
+    } else if (rd != FP) {
+        unwind_state_copy(state, rd, known, below);
     } else {
         state->has_fp = known;
         state->fp = known ? below : 0;
@@ -162,27 +166,40 @@ move_wide(struct unwind_numbers *numbers, uint32_t insn)
 }
 
 static void
+forget(struct unwind_state *state, struct unwind_numbers *numbers, unsigned number)
+{
+    numbers->known &= ~(1u << number);
+    state->has_copy &= ~(1u << number);
+}
+
+static void
 apply(uint32_t insn, struct unwind_state *state, struct unwind_numbers *numbers)
 {
     struct access access;
     if (parse_access(insn, &access)) {
         apply_access(state, &access);
         if (access.is_load && !access.is_vector)
-            numbers->known &= ~(1u << access.rt);
+            forget(state, numbers, access.rt);
+        if (access.is_load && !access.is_vector && access.rt2 != 32)
+            forget(state, numbers, access.rt2);
         return;
     }
     if ((insn & 0x1f800000) == 0x12800000) {
         move_wide(numbers, insn);
+        state->has_copy &= ~(1u << (insn & 31));
         return;
     }
-    if ((insn & 0x1f800000) == 0x11000000)
+    if ((insn & 0x1f800000) == 0x11000000) {
         add_immediate(state, insn);
-    else if ((insn & 0x9fe00000) == 0x8b200000)
+        numbers->known &= ~(1u << (insn & 31));
+        return;
+    }
+    if ((insn & 0x9fe00000) == 0x8b200000)
         add_register(state, numbers, insn);
     else if ((insn & 0xff80001f) == 0x9200001f)
         state->has_sp = false; /* AND into sp aligns it */
     /* What else an instruction writes is in its low bits, or it writes nothing of interest. */
-    numbers->known &= ~(1u << (insn & 31));
+    forget(state, numbers, insn & 31);
 }
 
 static void
@@ -191,6 +208,8 @@ call(struct unwind_state *state)
     /* The callee returns here: lr is no longer the caller's. */
     if (state && state->saved[LR] == UNWIND_IN_PLACE)
         state->saved[LR] = UNWIND_LOST;
+    if (state)
+        state->has_copy &= ~((1u << CALLEE_SAVED_FIRST) - 1);
 }
 
 void

@@ -38,6 +38,8 @@ find_below(const struct unwind_state *state, unsigned base, int64_t offset, int6
         *ret = state->sp - offset;
     else if (base == BP && state->has_fp)
         *ret = state->fp - offset;
+    else if (base < 16 && state->has_copy >> base & 1)
+        *ret = state->copies[base] - offset;
     else
         return false;
     return true;
@@ -84,6 +86,9 @@ pop(struct machine *m, int number)
     if (m->state->has_sp && number >= 0)
         load(m, number, m->state->sp);
     m->state->sp -= m->word;
+    unsigned popped = (m->insn->opcode & 7u) | (m->insn->rex & 1u) << 3;
+    if (number >= 0)
+        m->state->has_copy &= ~(1u << popped);
     if (number == dwarf_number(m, SP))
         m->state->has_sp = false;
 }
@@ -100,6 +105,8 @@ set_pointer(struct machine *m, unsigned number, unsigned base, int64_t offset)
     } else if (number == BP && known) {
         m->state->has_fp = true;
         m->state->fp = below;
+    } else if (number != BP) {
+        unwind_state_copy(m->state, number, known, below);
     }
 }
 
@@ -129,11 +136,12 @@ apply_move(struct machine *m)
             set_pointer(m, insn->reg, base, insn->displacement);
         else if (insn->reg == SP)
             m->state->has_sp = false;
+        else
+            m->state->has_copy &= ~(1u << insn->reg);
     } else if (insn->mod == 3) {
         unsigned to = is_load ? insn->reg : insn->rm, from = is_load ? insn->rm : insn->reg;
-        if (to == SP || (to == BP && from == SP))
+        if (to != BP || from == SP)
             set_pointer(m, to, from, 0);
-        m->numbers->known &= ~(1u << to);
     } else if (find_operand(m, &below)) {
         if (is_load)
             load(m, number, below);
@@ -143,8 +151,61 @@ apply_move(struct machine *m)
         else
             unwind_state_overwrite(m->state, below, insn->is_wide ? 8 : 4);
     }
-    if (is_load)
-        m->numbers->known &= ~(1u << insn->reg);
+    unsigned written = is_load || insn->opcode == 0x8d ? insn->reg : insn->rm;
+    if (is_load || insn->opcode == 0x8d || insn->mod == 3)
+        m->numbers->known &= ~(1u << written);
+    if (is_load && insn->mod != 3)
+        m->state->has_copy &= ~(1u << insn->reg);
+}
+
+static void
+forget(struct machine *m, unsigned number)
+{
+    m->state->has_copy &= ~(1u << number);
+    m->numbers->known &= ~(1u << number);
+}
+
+/* Does an instruction of the 0F map write the general register that its ModRM names? Most of them
+ * are of vectors or write memory. */
+static bool
+writes_register_0f(uint8_t opcode)
+{
+    return (opcode & 0xf0) == 0x40 || opcode == 0x2c || opcode == 0x2d || opcode == 0x50 ||
+           opcode == 0xaf || (opcode >= 0xb6 && opcode <= 0xbf && opcode != 0xba) ||
+           opcode == 0xc1 || opcode == 0xd7;
+}
+
+/* Registers that an instruction writes, apart from what apply_move() follows. A register too many
+ * is forgotten rather than one too few. */
+static void
+forget_written(struct machine *m)
+{
+    const struct unwind_x86_insn *insn = m->insn;
+    unsigned opcode = insn->opcode, group = insn->reg & 7;
+    if (insn->map == UNWIND_X86_0F && !insn->is_vex) {
+        if (insn->has_modrm && writes_register_0f(insn->opcode))
+            forget(m, insn->reg);
+        if (insn->has_modrm && insn->mod == 3 && !writes_register_0f(insn->opcode))
+            forget(m, insn->rm);
+        return;
+    }
+    if (insn->map != UNWIND_X86_ONE || insn->is_vex || opcode == 0x89 || opcode == 0x8b ||
+        opcode == 0x8d || (opcode >= 0xb8 && opcode <= 0xbf) || opcode == 0xc7)
+        return;
+    bool only_reads = (opcode >= 0x38 && opcode < 0x40) || opcode == 0x84 || opcode == 0x85 ||
+                      (opcode >= 0x80 && opcode <= 0x83 && group == 7) ||
+                      ((opcode & 0xfe) == 0xf6 && group < 2) || (opcode & 0xf8) == 0x50;
+    if (only_reads)
+        return;
+    if (insn->has_modrm && insn->mod == 3)
+        forget(m, insn->rm);
+    /* The reg field of a group is not a register. */
+    if (insn->has_modrm && (opcode < 0x80 || opcode == 0x86 || opcode == 0x87))
+        forget(m, insn->reg);
+    if ((opcode & 0xfe) == 0xf6 || !insn->has_modrm) {
+        forget(m, 0);
+        forget(m, 2);
+    }
 }
 
 static void
@@ -196,14 +257,14 @@ apply(struct machine *m)
         set_pointer(m, SP, BP, 0);
         pop(m, dwarf_number(m, BP));
     } else if (opcode >= 0xb8 && opcode <= 0xbf) {
+        forget(m, low);
         m->numbers->value[low] =
             insn->is_wide ? (uint64_t)insn->immediate : (uint32_t)insn->immediate;
         m->numbers->known |= m->numbers->value[low] <= INT32_MAX ? 1u << low : 0;
     } else if (opcode == 0xc7 && insn->mod == 3 && insn->immediate >= 0) {
+        forget(m, insn->rm);
         m->numbers->value[insn->rm] = (uint64_t)insn->immediate;
         m->numbers->known |= 1u << insn->rm;
-    } else if (opcode == 0x31 || opcode == 0x33) {
-        m->numbers->known &= ~(1u << insn->rm) & ~(1u << insn->reg);
     }
 }
 
@@ -251,6 +312,13 @@ decode(struct fz_span code, uint64_t at, struct machine *m, struct unwind_insn *
     if (m->state && insn.map == UNWIND_X86_ONE && !insn.is_vex && ret->flow == UNWIND_FLOW_NEXT &&
         insn.opcode != 0xe8 && insn.opcode != 0xff)
         apply(m);
+    if (m->state)
+        forget_written(m);
+    /* A call leaves only those that are saved for the caller. */
+    for (unsigned i = 0; m->state && ret->flow == UNWIND_FLOW_CALL && i < 16; i++) {
+        if (!is_callee_saved(m, dwarf_number(m, i)))
+            forget(m, i);
+    }
 }
 
 void

@@ -15,7 +15,7 @@
 #include "symbolicator/macho/macho.h"
 
 enum { STACK_SIZE = 256 * 1024, STEPS_MAX = 100000, ARENA = 64 << 20 };
-static const uint64_t STACK_LOW = 0x16f000000, PAGE = 0x4000;
+static const uint64_t STACK_LOW = 0x16f000000, PAGE = 0x1000;
 
 struct recorder {
     uc_engine *uc;
