@@ -45,33 +45,33 @@ open_bases(struct unwind_image *image)
     return bases;
 }
 
-/* The function at the address in the scanned unit. */
-static const struct sym_dwarf_node *
-find_node(const struct bases *bases, uint64_t addr)
+/* The range of the function at the address in the scanned unit. */
+static const struct sym_dwarf_range *
+find_range(const struct bases *bases, uint64_t addr)
 {
     for (size_t i = 0; bases->has_scan && i < bases->scan.n_ranges; i++) {
         const struct sym_dwarf_range *range = &bases->scan.ranges[i];
         const struct sym_dwarf_node *node = &bases->scan.nodes[range->node];
         if (addr >= range->low && addr < range->high && node->parent == UINT32_MAX)
-            return node;
+            return range;
     }
     return NULL;
 }
 
-static const struct sym_dwarf_node *
+static const struct sym_dwarf_range *
 find_function(struct bases *bases, uint64_t addr)
 {
-    const struct sym_dwarf_node *node = find_node(bases, addr);
-    for (size_t i = 0; !node && i < sym_dwarf_n_units(bases->dwarf); i++) {
+    const struct sym_dwarf_range *range = find_range(bases, addr);
+    for (size_t i = 0; !range && i < sym_dwarf_n_units(bases->dwarf); i++) {
         bases->scan.code_low = 0;
         bases->scan.code_high = UINT64_MAX;
         /* What was found before a fault counts. */
         fz_ignore(sym_dwarf_scan_unit(bases->dwarf, i, &bases->budget, &bases->scan, NULL));
         bases->has_scan = true;
         bases->unit = i;
-        node = find_node(bases, addr);
+        range = find_range(bases, addr);
     }
-    return node;
+    return range;
 }
 
 /* The first operation of an attribute that is an expression; 0 if it is none. */
@@ -94,18 +94,23 @@ first_operation(const struct sym_dwarf *dwarf, const struct sym_dwarf_unit *unit
     return 0;
 }
 
-enum unwind_base
+struct unwind_base
 unwind_base_find(struct unwind_image *image, enum fz_arch_cpu cpu, uint64_t addr)
 {
+    struct unwind_base base = {.kind = UNWIND_BASE_NONE};
     struct bases *bases = open_bases(image);
-    const struct sym_dwarf_node *node = bases && bases->dwarf ? find_function(bases, addr) : NULL;
-    if (!node)
-        return UNWIND_BASE_NONE;
-    unsigned op =
-        first_operation(bases->dwarf, sym_dwarf_unit(bases->dwarf, bases->unit), node->die);
+    const struct sym_dwarf_range *range = bases && bases->dwarf ? find_function(bases, addr) : NULL;
+    if (!range)
+        return base;
+    unsigned op = first_operation(bases->dwarf, sym_dwarf_unit(bases->dwarf, bases->unit),
+                                  bases->scan.nodes[range->node].die);
     unsigned sp = (unsigned)fz_arch_register_of_role(cpu, FZ_REGISTER_SP);
     unsigned fp = (unsigned)fz_arch_register_of_role(cpu, FZ_REGISTER_FP);
+    base.low = range->low;
+    base.high = range->high;
     if (op == OP_REG0 + sp || op == OP_BREG0 + sp)
-        return UNWIND_BASE_SP;
-    return op == OP_REG0 + fp || op == OP_BREG0 + fp ? UNWIND_BASE_FP : UNWIND_BASE_NONE;
+        base.kind = UNWIND_BASE_SP;
+    else if (op == OP_REG0 + fp || op == OP_BREG0 + fp)
+        base.kind = UNWIND_BASE_FP;
+    return base;
 }

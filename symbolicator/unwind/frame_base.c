@@ -7,6 +7,8 @@
  * the record at fp has the same address, it is the function's own; else fp is still the caller's.
  * After a call lr leads into the function itself, and the record at fp is the function's own.
  *
+ * The tables of compilers are often wrong in epilogues, so their rows are checked in the same way.
+ *
  * On x86 a function with a frame record begins with `push rbp; mov rbp, rsp`, 1 and 3 bytes.
  */
 #include "symbolicator/unwind/frame_base.h"
@@ -19,7 +21,7 @@ struct view {
     struct unwind_step *step;
     int fp, sp;
     int64_t word;
-    enum unwind_base base;
+    struct unwind_base base;
 };
 
 /* The function has not begun: everything is the caller's. */
@@ -59,23 +61,30 @@ is_in_function(const struct view *v, uint64_t addr)
            file_addr >= step->function.start && file_addr < step->function.end;
 }
 
+/* Has the record at fp the address that is in lr? */
+static bool
+has_own_record(const struct view *v, uint64_t lr)
+{
+    uint64_t fp, saved;
+    return sym_registers_get(&v->step->frame->registers, v->fp, &fp) &&
+           sym_process_read_uint(v->step->process, fp + (uint64_t)v->word, (unsigned)v->word,
+                                 &saved) &&
+           sym_process_code(v->step->process, saved, &saved) && saved == lr;
+}
+
 static bool
 find_arm(const struct view *v, struct unwind_row *ret)
 {
     const struct sym_registers *registers = &v->step->frame->registers;
     int number = fz_arch_register_of_role(v->step->cpu, FZ_REGISTER_LR);
-    uint64_t lr, fp, saved;
+    uint64_t lr;
     if (!sym_registers_get(registers, number, &lr) || !sym_process_code(v->step->process, lr, &lr))
         return false;
-    if (v->base == UNWIND_BASE_SP)
+    if (v->base.kind == UNWIND_BASE_SP)
         return make_leaf(v, ret);
     if (is_in_function(v, lr))
         return false;
-    bool has_record = sym_registers_get(registers, v->fp, &fp) &&
-                      sym_process_read_uint(v->step->process, fp + (uint64_t)v->word,
-                                            (unsigned)v->word, &saved) &&
-                      sym_process_code(v->step->process, saved, &saved) && saved == lr;
-    return has_record ? unwind_record(v->step, ret) : make_leaf(v, ret);
+    return has_own_record(v, lr) ? unwind_record(v->step, ret) : make_leaf(v, ret);
 }
 
 static bool
@@ -83,36 +92,91 @@ find_x86(const struct view *v, struct unwind_row *ret)
 {
     struct unwind_step *step = v->step;
     uint64_t sp, top;
-    if (v->base == UNWIND_BASE_FP && step->has_function) {
-        uint64_t done = step->addr - step->function.start;
-        if (done < (v->word == 8 ? MOVE_END_64 : MOVE_END_32))
-            return done >= PUSH_END && make_entry(v, v->word, ret);
-        return false;
+    if (v->base.kind == UNWIND_BASE_FP) {
+        uint64_t done = step->addr - v->base.low;
+        if (done >= PUSH_END && done < (v->word == 8 ? MOVE_END_64 : MOVE_END_32))
+            return make_entry(v, v->word, ret);
+        /* Only RET is one byte and last. */
+        return step->addr + 1 == v->base.high && make_entry(v, 0, ret);
     }
-    if (!sym_registers_get(&step->frame->registers, v->sp, &sp) ||
-        !sym_process_read_uint(step->process, sp, (unsigned)v->word, &top) ||
-        !sym_process_code(step->process, top, &top))
-        return false;
-    /* A function without a record that has pushed nothing; without its DWARF only an address of
-     * another image is taken for one, as stubs of system calls have it. */
-    return (v->base == UNWIND_BASE_SP ||
-            (!step->has_function &&
-             sym_process_image_at(step->process, top) != step->frame->image)) &&
-           make_entry(v, 0, ret);
+    /* The stubs of system calls push nothing and are called from other images. */
+    return !step->has_function && sym_registers_get(&step->frame->registers, v->sp, &sp) &&
+           sym_process_read_uint(step->process, sp, (unsigned)v->word, &top) &&
+           sym_process_code(step->process, top, &top) &&
+           sym_process_image_at(step->process, top) != step->frame->image && make_entry(v, 0, ret);
 }
 
-bool
-unwind_frame_base(struct unwind_step *step, struct unwind_row *ret)
+static struct view
+view_of(struct unwind_step *step)
 {
     struct view v = {.step = step,
                      .fp = fz_arch_register_of_role(step->cpu, FZ_REGISTER_FP),
                      .sp = fz_arch_register_of_role(step->cpu, FZ_REGISTER_SP),
                      .word = unwind_slot_size(step->cpu)};
+    if (step->image)
+        v.base = unwind_base_find(step->image, step->cpu, step->addr);
+    return v;
+}
+
+bool
+unwind_frame_base(struct unwind_step *step, struct unwind_row *ret)
+{
     if (step->cpu == FZ_CPU_UNKNOWN || step->frame->image < 0)
         return false;
+    struct view v = view_of(step);
     if (step->has_function && step->addr == step->function.start)
         return make_entry(&v, 0, ret);
-    v.base = step->image ? unwind_base_find(step->image, step->cpu, step->addr) : UNWIND_BASE_NONE;
     return step->cpu == FZ_CPU_ARM64 || step->cpu == FZ_CPU_ARM ? find_arm(&v, ret)
                                                                 : find_x86(&v, ret);
+}
+
+/* RET is last in most functions, and so is a tail call: all is given back by then. */
+static bool
+is_last_arm64(const struct view *v)
+{
+    return v->step->cpu == FZ_CPU_ARM64 && v->base.kind != UNWIND_BASE_NONE &&
+           v->step->addr + 4 == v->base.high;
+}
+
+static void
+check_arm(const struct view *v, struct unwind_row *row)
+{
+    struct unwind_step *step = v->step;
+    const struct sym_registers *registers = &step->frame->registers;
+    uint64_t base, lr, saved;
+    bool has_lr =
+        sym_registers_get(registers, fz_arch_register_of_role(step->cpu, FZ_REGISTER_LR), &lr) &&
+        sym_process_code(step->process, lr, &lr);
+    if (row->pc.where == UNWIND_SAME && is_last_arm64(v))
+        (void)make_entry(v, 0, row);
+    /* Many tables describe a prologue only from its end on: until then sp moves unnoticed. */
+    else if (row->pc.where == UNWIND_SAME && v->base.kind == UNWIND_BASE_FP &&
+             step->addr != v->base.low && row->cfa.reg == v->sp && row->cfa.offset == 0) {
+        row->cfa.where = UNWIND_UNKNOWN;
+        if (has_lr && has_own_record(v, lr))
+            (void)unwind_record(step, row);
+    }
+    if (row->pc.where != UNWIND_AT || row->cfa.where != UNWIND_IS || !has_lr ||
+        is_in_function(v, lr) || !sym_registers_get(registers, row->cfa.reg, &base))
+        return;
+    uint64_t place = base + (uint64_t)row->cfa.offset + (uint64_t)row->pc.offset;
+    if (sym_process_read_uint(step->process, place, (unsigned)v->word, &saved) &&
+        sym_process_code(step->process, saved, &saved) && saved == lr)
+        return;
+    if (is_last_arm64(v))
+        (void)make_entry(v, 0, row);
+    else
+        (void)make_leaf(v, row);
+}
+
+void
+unwind_check_epilogue(struct unwind_step *step, struct unwind_row *row)
+{
+    if (!step->is_exact || !step->has_function || row->trust == SYM_TRUST_LINK_REGISTER)
+        return;
+    struct view v = view_of(step);
+    if (step->cpu == FZ_CPU_ARM64 || step->cpu == FZ_CPU_ARM)
+        check_arm(&v, row);
+    else if (v.base.kind != UNWIND_BASE_NONE && step->addr + 1 == v.base.high)
+        (void)make_entry(&v, 0, row);
 }

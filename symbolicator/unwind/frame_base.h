@@ -10,9 +10,15 @@
 #include "base/arch/registers.h"
 #include "symbolicator/unwind/image.h"
 
-enum unwind_base { UNWIND_BASE_NONE, UNWIND_BASE_SP, UNWIND_BASE_FP };
+enum unwind_base_kind { UNWIND_BASE_NONE, UNWIND_BASE_SP, UNWIND_BASE_FP };
+
+struct unwind_base {
+    enum unwind_base_kind kind;
+    uint64_t low, high; /* the range of the function that holds the address */
+};
 
 /* Of the function at an address, by the DWARF of the dSYM or of the binary. NONE: not known. */
-enum unwind_base unwind_base_find(struct unwind_image *image, enum fz_arch_cpu cpu, uint64_t addr);
+struct unwind_base unwind_base_find(struct unwind_image *image, enum fz_arch_cpu cpu,
+                                    uint64_t addr);
 
 #endif

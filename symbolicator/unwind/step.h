@@ -39,6 +39,9 @@ bool unwind_code(struct unwind_step *step, struct unwind_row *ret);
  * tell of a pc in a prologue or epilogue. */
 bool unwind_frame_base(struct unwind_step *step, struct unwind_row *ret);
 
+/* Correct a row of a table where the registers show that the epilogue has begun. */
+void unwind_check_epilogue(struct unwind_step *step, struct unwind_row *row);
+
 /* record.c: a record of two words at the frame pointer. */
 bool unwind_record(struct unwind_step *step, struct unwind_row *ret);
 /* A call that led nowhere: nothing has run since the call instruction. */

@@ -24,6 +24,7 @@ PREFIXES = {
     "symbolicator/index/": "sym_ index_",
     "symbolicator/archive/": "sym_ archive_",
     "symbolicator/process/": "sym_ process_",
+    "symbolicator/unwind/": "sym_ unwind_",
     "storage/": "store_",
     "storage/sql/": "sql_",
     "storage/blob/": "blob_",

@@ -6,7 +6,7 @@ typedef unsigned long size_t;
 typedef unsigned long long u64;
 
 struct big {
-    long a[40];
+    long a[10];
 };
 
 volatile long sink;
@@ -100,18 +100,18 @@ doubles(double a, double b, double c)
 NOINLINE long
 fill(struct big *big, long n)
 {
-    for (int i = 0; i < 40; i += 13)
+    for (int i = 0; i < 10; i += 3)
         big->a[i] = n + i;
-    return big->a[13];
+    return big->a[3];
 }
 
 NOINLINE long
 large_frame(long n)
 {
-    struct big list[16];
+    struct big list[64];
     long r = fill(&list[0], n);
-    r += fill(&list[15], r);
-    return r + list[15].a[26];
+    r += fill(&list[63], r);
+    return r + list[63].a[6];
 }
 
 NOINLINE long
@@ -255,7 +255,7 @@ int
 main(void)
 {
     struct big big;
-    memset(&big, 0, 40);
+    memset(&big, 0, 12);
     fill(&big, 3);
     sink = leaf(1, 2);
     empty();
