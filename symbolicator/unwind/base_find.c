@@ -74,7 +74,7 @@ find_function(struct bases *bases, uint64_t addr)
     return range;
 }
 
-/* The first operation of an attribute that is an expression; 0 if it is none. */
+/* The first operation of an attribute that is an expression; 0 for another attribute. */
 static unsigned
 first_operation(const struct sym_dwarf *dwarf, const struct sym_dwarf_unit *unit, uint64_t die)
 {

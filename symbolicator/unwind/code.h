@@ -3,8 +3,8 @@
  *
  * All paths are followed from the function's start, with a state that says how far the CFA is from
  * the stack pointer and the frame pointer and where registers were saved. So prologues, epilogues
- * in the middle, shrink-wrapped code and tail calls need no pattern. code.c has the paths, one file
- * for each processor has the instructions.
+ * in the middle, shrink-wrapped code and tail calls need no pattern. follow.c has the paths, one file
+ * for each processor the instructions, code.c makes rows of states.
  */
 #ifndef UNWIND_CODE_H
 #define UNWIND_CODE_H

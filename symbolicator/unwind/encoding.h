@@ -17,7 +17,7 @@ bool unwind_encoding_arm(uint32_t encoding, struct unwind_row *ret); /* of armv7
 /* Reads the code if the encoding says that the frame's size is in an instruction. */
 bool unwind_encoding_x86(struct unwind_step *step, uint32_t encoding, struct unwind_row *ret);
 /* The registers of frameless functions in the order of their addresses, as numbers 1 to 6 of the
- * encoding; false if `permutation` is none of `n` registers. */
+ * encoding; false if `n` registers have no such order. */
 bool unwind_encoding_permutation(uint32_t permutation, unsigned n, uint8_t ret[6]);
 
 #endif

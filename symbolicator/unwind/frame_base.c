@@ -1,5 +1,5 @@
 /*
- * The first frame without unwind information: what the registers tell about a function of which
+ * The first frame without unwind information: what the registers say about a function of which
  * only its place and its DW_AT_frame_base are known.
  *
  * On ARM a call sets lr to an address of the calling function. So as long as lr leads outside of
@@ -84,7 +84,10 @@ find_arm(const struct view *v, struct unwind_row *ret)
         return make_leaf(v, ret);
     if (is_in_function(v, lr))
         return false;
-    return has_own_record(v, lr) ? unwind_record(v->step, ret) : make_leaf(v, ret);
+    if (!has_own_record(v, lr))
+        return make_leaf(v, ret);
+    unwind_row_init_record(ret, v->step->cpu);
+    return true;
 }
 
 static bool
@@ -154,7 +157,7 @@ check_arm(const struct view *v, struct unwind_row *row)
              step->addr != v->base.low && row->cfa.reg == v->sp && row->cfa.offset == 0) {
         row->cfa.where = UNWIND_UNKNOWN;
         if (has_lr && has_own_record(v, lr))
-            (void)unwind_record(step, row);
+            unwind_row_init_record(row, step->cpu);
     }
     if (row->pc.where != UNWIND_AT || row->cfa.where != UNWIND_IS || !has_lr ||
         is_in_function(v, lr) || !sym_registers_get(registers, row->cfa.reg, &base))

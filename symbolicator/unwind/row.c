@@ -55,6 +55,19 @@ unwind_row_init(struct unwind_row *row, enum fz_arch_cpu cpu, enum sym_trust tru
     }
 }
 
+void
+unwind_row_init_record(struct unwind_row *row, enum fz_arch_cpu cpu)
+{
+    int fp = fz_arch_register_of_role(cpu, FZ_REGISTER_FP);
+    int64_t word = unwind_slot_size(cpu);
+    /* Which registers the function saved is not known, so none is still the caller's. */
+    unwind_row_init_unknown(row, SYM_TRUST_FRAME_POINTER);
+    row->cfa = (struct unwind_rule){.where = UNWIND_IS, .reg = fp, .offset = 2 * word};
+    row->pc = (struct unwind_rule){.where = UNWIND_AT, .offset = -word};
+    if (fp >= 0)
+        row->registers[fp] = (struct unwind_rule){.where = UNWIND_AT, .offset = -2 * word};
+}
+
 struct apply {
     struct sym_process *process;
     const struct sym_registers *from;

@@ -56,6 +56,9 @@ void unwind_row_init(struct unwind_row *row, enum fz_arch_cpu cpu, enum sym_trus
 /* A row of which only the CFA will be known. */
 void unwind_row_init_unknown(struct unwind_row *row, enum sym_trust trust);
 
+/* The row of a function that keeps a record of two words at the frame pointer. */
+void unwind_row_init_record(struct unwind_row *row, enum fz_arch_cpu cpu);
+
 /* The caller's frame of `frame` by the row; also sets the CFA of `frame`, if the row has one. The CFA
  * must be at least `lowest`. */
 enum unwind_result unwind_row_apply(struct sym_process *process, const struct unwind_row *row,

@@ -1,7 +1,7 @@
 /*
  * One step from a frame to its caller: what all sources are asked with, and the sources.
  *
- * A source gives a row or does not know. step.c asks them in order and takes the first row that
+ * A source gives a row or does not know. unwind.c asks them in order and takes the first row that
  * leads to a caller.
  */
 #ifndef UNWIND_STEP_H
@@ -34,20 +34,14 @@ bool unwind_compact(struct unwind_step *step, struct unwind_row *ret);
 
 /* code.c: by following the function's instructions from its start to the pc. */
 bool unwind_code(struct unwind_step *step, struct unwind_row *ret);
+/* A call that led nowhere, or to a stub of the linker: nothing has been saved since. */
+bool unwind_nowhere(struct unwind_step *step, struct unwind_row *ret);
 
 /* frame_base.c: what the function's DWARF says about its frame, and what that and the registers
- * tell of a pc in a prologue or epilogue. */
+ * say of a pc in a prologue or epilogue. */
 bool unwind_frame_base(struct unwind_step *step, struct unwind_row *ret);
 
 /* Correct a row of a table where the registers show that the epilogue has begun. */
 void unwind_check_epilogue(struct unwind_step *step, struct unwind_row *row);
-
-/* record.c: a record of two words at the frame pointer. */
-bool unwind_record(struct unwind_step *step, struct unwind_row *ret);
-/* A call that led nowhere: nothing has run since the call instruction. */
-bool unwind_nowhere(struct unwind_step *step, struct unwind_row *ret);
-
-/* The caller by the sources; NO_ROW: no source knows. */
-enum unwind_result unwind_step_run(struct unwind_step *step, struct sym_unwind_frame *ret);
 
 #endif

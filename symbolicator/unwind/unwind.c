@@ -6,6 +6,48 @@
 
 enum { FRAMES_FIRST = 32 };
 
+static bool
+ask_record(struct unwind_step *step, struct unwind_row *ret)
+{
+    unwind_row_init_record(ret, step->cpu);
+    return step->cpu != FZ_CPU_UNKNOWN;
+}
+
+/* At any instruction: what the code itself does is exact, the tables are so only after a prologue. */
+static const unwind_source_fn exact_sources[] = {
+    unwind_nowhere,    unwind_code,     unwind_cfi_debug,  unwind_compact,
+    unwind_cfi_binary, unwind_cfi_dsym, unwind_frame_base, ask_record,
+};
+
+/* At a call the tables are right. The code is read if they lead nowhere: it also finds the CFA from
+ * sp, which a damaged frame record cannot spoil. */
+static const unwind_source_fn call_sources[] = {
+    unwind_cfi_debug, unwind_compact, unwind_cfi_binary, unwind_cfi_dsym, unwind_code, ask_record,
+};
+
+/* The caller by the sources; NO_ROW: no source knows. */
+static enum unwind_result
+ask_sources(struct unwind_step *step, struct sym_unwind_frame *ret)
+{
+    const unwind_source_fn *sources = step->is_exact ? exact_sources : call_sources;
+    size_t n = step->is_exact ? FZ_ARRAY_LEN(exact_sources) : FZ_ARRAY_LEN(call_sources);
+    enum unwind_result first = UNWIND_NO_ROW;
+    for (size_t i = 0; i < n; i++) {
+        struct unwind_row row;
+        if (!sources[i](step, &row))
+            continue;
+        if (sources[i] != unwind_code && sources[i] != unwind_frame_base)
+            unwind_check_epilogue(step, &row);
+        enum unwind_result result =
+            unwind_row_apply(step->process, &row, step->lowest, step->frame, ret);
+        if (result == UNWIND_OK || (result == UNWIND_BASE && first == UNWIND_NO_ROW))
+            return result;
+        if (first == UNWIND_NO_ROW)
+            first = result;
+    }
+    return first;
+}
+
 static enum sym_unwind_end
 end_of(enum unwind_result result)
 {
@@ -96,7 +138,7 @@ next_frame(struct sym_process *process, const struct sym_unwind_chain *chain,
     step.lowest = find_lowest(step.cpu, chain);
     if (unwind_signal(&step, ret))
         return UNWIND_OK;
-    return unwind_step_run(&step, ret);
+    return ask_sources(&step, ret);
 }
 
 enum fz_code
