@@ -64,7 +64,9 @@ find(struct unwind_step *step, enum unwind_cfi kind, struct unwind_row *ret)
         found = step->addr > mask && libdwarf_frames_find(frames, step->addr & mask, &row) &&
                 row->start == (step->function.start & mask);
     }
-    if (!found)
+    /* A table without any rule for the CFA describes nothing. */
+    if (!found || (row->cfa.kind != LIBDWARF_RULE_VAL_OFFSET &&
+                   row->cfa.kind != LIBDWARF_RULE_VAL_EXPRESSION))
         return false;
     convert(row, step->cpu, ret);
     return true;

@@ -141,45 +141,55 @@ is_last_arm64(const struct view *v)
            v->step->addr + 4 == v->base.high;
 }
 
-static void
+/* A row that says "nothing has happened yet". Tables of armv7 have no instructions at all, and many
+ * others describe a prologue only from its end on: until then sp moves unnoticed. */
+static bool
+check_entry_row(const struct view *v, bool has_lr, uint64_t lr, struct unwind_row *row)
+{
+    if (v->base.kind == UNWIND_BASE_SP || v->step->addr == v->step->function.start)
+        return true;
+    /* Where a table has instructions, lr is right in a prologue, of a recursive call too. */
+    if (!has_lr || (v->step->cpu == FZ_CPU_ARM && is_in_function(v, lr)))
+        return false;
+    if (has_own_record(v, lr))
+        unwind_row_init_record(row, v->step->cpu);
+    else
+        (void)make_leaf(v, row);
+    return true;
+}
+
+static bool
 check_arm(const struct view *v, struct unwind_row *row)
 {
     struct unwind_step *step = v->step;
     const struct sym_registers *registers = &step->frame->registers;
-    uint64_t base, lr, saved;
+    uint64_t base, lr = 0, saved;
     bool has_lr =
         sym_registers_get(registers, fz_arch_register_of_role(step->cpu, FZ_REGISTER_LR), &lr) &&
         sym_process_code(step->process, lr, &lr);
     if (row->pc.where == UNWIND_SAME && is_last_arm64(v))
-        (void)make_entry(v, 0, row);
-    /* Many tables describe a prologue only from its end on: until then sp moves unnoticed. */
-    else if (row->pc.where == UNWIND_SAME && v->base.kind == UNWIND_BASE_FP &&
-             step->addr != v->base.low && row->cfa.reg == v->sp && row->cfa.offset == 0) {
-        row->cfa.where = UNWIND_UNKNOWN;
-        if (has_lr && has_own_record(v, lr))
-            unwind_row_init_record(row, step->cpu);
-    }
+        return make_entry(v, 0, row);
+    if (row->pc.where == UNWIND_SAME && row->cfa.reg == v->sp && row->cfa.offset == 0)
+        return check_entry_row(v, has_lr, lr, row);
     if (row->pc.where != UNWIND_AT || row->cfa.where != UNWIND_IS || !has_lr ||
         is_in_function(v, lr) || !sym_registers_get(registers, row->cfa.reg, &base))
-        return;
+        return true;
     uint64_t place = base + (uint64_t)row->cfa.offset + (uint64_t)row->pc.offset;
     if (sym_process_read_uint(step->process, place, (unsigned)v->word, &saved) &&
         sym_process_code(step->process, saved, &saved) && saved == lr)
-        return;
-    if (is_last_arm64(v))
-        (void)make_entry(v, 0, row);
-    else
-        (void)make_leaf(v, row);
+        return true;
+    return is_last_arm64(v) ? make_entry(v, 0, row) : make_leaf(v, row);
 }
 
-void
+bool
 unwind_check_epilogue(struct unwind_step *step, struct unwind_row *row)
 {
     if (!step->is_exact || !step->has_function || row->trust == SYM_TRUST_LINK_REGISTER)
-        return;
+        return true;
     struct view v = view_of(step);
     if (step->cpu == FZ_CPU_ARM64 || step->cpu == FZ_CPU_ARM)
-        check_arm(&v, row);
-    else if (v.base.kind != UNWIND_BASE_NONE && step->addr + 1 == v.base.high)
-        (void)make_entry(&v, 0, row);
+        return check_arm(&v, row);
+    if (v.base.kind != UNWIND_BASE_NONE && step->addr + 1 == v.base.high)
+        return make_entry(&v, 0, row);
+    return true;
 }

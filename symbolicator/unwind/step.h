@@ -41,7 +41,8 @@ bool unwind_nowhere(struct unwind_step *step, struct unwind_row *ret);
  * say of a pc in a prologue or epilogue. */
 bool unwind_frame_base(struct unwind_step *step, struct unwind_row *ret);
 
-/* Correct a row of a table where the registers show that the epilogue has begun. */
-void unwind_check_epilogue(struct unwind_step *step, struct unwind_row *row);
+/* Correct a row of a table where the registers show that the epilogue has begun, or the prologue has
+ * not ended. False: the row is wrong. */
+bool unwind_check_epilogue(struct unwind_step *step, struct unwind_row *row);
 
 #endif

@@ -36,8 +36,9 @@ ask_sources(struct unwind_step *step, struct sym_unwind_frame *ret)
         struct unwind_row row;
         if (!sources[i](step, &row))
             continue;
-        if (sources[i] != unwind_code && sources[i] != unwind_frame_base)
-            unwind_check_epilogue(step, &row);
+        if (sources[i] != unwind_code && sources[i] != unwind_frame_base &&
+            !unwind_check_epilogue(step, &row))
+            continue;
         enum unwind_result result =
             unwind_row_apply(step->process, &row, step->lowest, step->frame, ret);
         if (result == UNWIND_OK || (result == UNWIND_BASE && first == UNWIND_NO_ROW))
