@@ -2,11 +2,12 @@
  * Unwinding: from the registers and the stack of a thread to its chain of calls, with the registers
  * of each frame.
  *
- * Sources, in this order for each frame: __debug_frame of the dSYM (an FDE counts only if it starts
- * where its function does), __unwind_info of the binary (frame 0 after a look at the code: prologue
- * and epilogue), its __eh_frame, __eh_frame of the dSYM, the function's own statement about its
- * frame (DW_AT_frame_base), the frame pointer chain. The stack is never scanned for addresses that
- * look like code.
+ * Sources of a frame at a call, in this order: __debug_frame of the dSYM (an FDE counts only if it
+ * starts where its function does), __unwind_info of the binary, its __eh_frame, __eh_frame of the
+ * dSYM, the code of the function, the frame pointer chain. The first frame, and one that a signal
+ * interrupted, may be in a prologue or epilogue: there the code comes first, and without it the
+ * tables are checked against lr, DW_AT_frame_base and the frame record. The first source that
+ * leads to a caller counts. The stack is never scanned for addresses that look like code.
  */
 #ifndef SYM_UNWIND_UNWIND_H
 #define SYM_UNWIND_UNWIND_H
@@ -19,7 +20,7 @@ enum { SYM_UNWIND_FRAMES_MAX = 512 };
 enum sym_trust {
     SYM_TRUST_CONTEXT,       /* the thread's registers, or those that a signal interrupted */
     SYM_TRUST_CFI,           /* __debug_frame, __eh_frame */
-    SYM_TRUST_COMPACT,       /* __unwind_info */
+    SYM_TRUST_COMPACT,       /* __unwind_info, or the code of the binary */
     SYM_TRUST_FRAME_POINTER, /* a frame record */
     SYM_TRUST_LINK_REGISTER, /* lr of a function that saved nothing yet */
 };
@@ -39,8 +40,9 @@ struct sym_unwind_frame {
     enum sym_trust trust;
     int image; /* of the process, -1 = none */
     bool has_cfa;
-    uint64_t cfa; /* canonical frame address: sp before the call; of all frames but the last */
-    struct sym_registers registers; /* at pc */
+    uint64_t cfa; /* canonical frame address: sp before the call */
+    /* At pc. Of a caller: what the callee saved, and what it must not change and had not yet. */
+    struct sym_registers registers;
 };
 
 struct sym_unwind_chain {

@@ -19,6 +19,6 @@ foreach(name macho_compressed macho_kinds symbol_map)
 endforeach()
 
 fz_unit_test(process fz_symbolicator)
-foreach(name unwind_chain)
+foreach(name unwind_chain unwind_code unwind_tables)
   fz_unit_test(${name} fz_symbolicator)
 endforeach()
