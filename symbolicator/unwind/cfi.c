@@ -3,7 +3,8 @@
  *
  * An FDE counts only if it begins where its function does, since tools have written wrong
  * addresses: dsymutil-14 keeps the low 32 bits in __debug_frame, lld-14 is off by a constant in
- * __eh_frame.
+ * __eh_frame. In 32-bit files libdwarf adds the distance of a start to 64 bits, so that starts may be
+ * 2^32 too high.
  */
 #include "symbolicator/dwarf/libdwarf_frame.h"
 
@@ -27,21 +28,36 @@ rule_of(const struct libdwarf_rule *from)
                                 .expr = from->expression};
 }
 
+/* __eh_frame of i386 has the numbers of esp and ebp exchanged on Apple's systems, __debug_frame has
+ * not. */
+static int
+number_of(enum fz_arch_cpu cpu, bool is_eh, unsigned column)
+{
+    if (cpu != FZ_CPU_X86 || !is_eh || (column != FZ_X86_ESP && column != FZ_X86_EBP))
+        return (int)column;
+    return column == FZ_X86_ESP ? FZ_X86_EBP : FZ_X86_ESP;
+}
+
 static void
-convert(const struct libdwarf_frame_row *from, enum fz_arch_cpu cpu, struct unwind_row *ret)
+convert(const struct libdwarf_frame_row *from, enum fz_arch_cpu cpu, bool is_eh,
+        struct unwind_row *ret)
 {
     unwind_row_init(ret, cpu, SYM_TRUST_CFI);
     ret->cfa = rule_of(&from->cfa);
+    ret->cfa.reg = number_of(cpu, is_eh, from->cfa.reg);
     for (unsigned i = 0; i < LIBDWARF_COLUMNS; i++) {
         const struct libdwarf_rule *rule = &from->rules[i];
+        int number = number_of(cpu, is_eh, i);
         struct fz_arch_vector vector;
         /* What no instruction names is as the calling convention says. */
         if (rule->kind == LIBDWARF_RULE_SAME)
             continue;
-        if (i < FZ_REGISTER_NUMBERS && fz_arch_register_name(cpu, i))
-            ret->registers[i] = rule_of(rule);
-        else if (fz_arch_vector_of_number(cpu, i, &vector) && vector.size >= 8)
+        if (i < FZ_REGISTER_NUMBERS && fz_arch_register_name(cpu, i)) {
+            ret->registers[number] = rule_of(rule);
+            ret->registers[number].reg = number_of(cpu, is_eh, rule->reg);
+        } else if (fz_arch_vector_of_number(cpu, i, &vector) && vector.size >= 8) {
             ret->vectors[vector.index] = rule_of(rule);
+        }
     }
     unsigned column = from->return_column;
     ret->pc = rule_of(&from->rules[column]);
@@ -50,25 +66,34 @@ convert(const struct libdwarf_frame_row *from, enum fz_arch_cpu cpu, struct unwi
         ret->registers[column].where = UNWIND_UNKNOWN;
 }
 
+/* The row at an address, or at one with other high bits; its function must start alike. */
+static bool
+find_row(const struct unwind_step *step, struct libdwarf_frames *frames,
+         const struct libdwarf_frame_row **ret)
+{
+    const uint64_t addrs[] = {step->addr, step->addr & UINT32_MAX,
+                              step->addr + (UINT64_C(1) << 32)};
+    size_t n = unwind_slot_size(step->cpu) == 4 ? 3 : 2;
+    for (size_t i = 0; i < n; i++) {
+        uint64_t mask = i == 0 ? UINT64_MAX : UINT32_MAX;
+        if (libdwarf_frames_find(frames, addrs[i], ret) &&
+            (!step->has_function || ((*ret)->start & mask) == (step->function.start & mask)))
+            return true;
+    }
+    return false;
+}
+
 static bool
 find(struct unwind_step *step, enum unwind_cfi kind, struct unwind_row *ret)
 {
     const struct libdwarf_frame_row *row;
     struct libdwarf_frames *frames = step->image ? unwind_image_cfi(step->image, kind) : NULL;
-    if (!frames)
-        return false;
-    uint64_t mask = UINT64_MAX;
-    bool found = libdwarf_frames_find(frames, step->addr, &row);
-    if (step->has_function && (!found || row->start != step->function.start)) {
-        mask = UINT32_MAX;
-        found = step->addr > mask && libdwarf_frames_find(frames, step->addr & mask, &row) &&
-                row->start == (step->function.start & mask);
-    }
     /* A table without any rule for the CFA describes nothing. */
-    if (!found || (row->cfa.kind != LIBDWARF_RULE_VAL_OFFSET &&
-                   row->cfa.kind != LIBDWARF_RULE_VAL_EXPRESSION))
+    if (!frames || !find_row(step, frames, &row) ||
+        (row->cfa.kind != LIBDWARF_RULE_VAL_OFFSET &&
+         row->cfa.kind != LIBDWARF_RULE_VAL_EXPRESSION))
         return false;
-    convert(row, step->cpu, ret);
+    convert(row, step->cpu, kind != UNWIND_CFI_DEBUG, ret);
     return true;
 }
 
