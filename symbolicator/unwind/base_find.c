@@ -5,6 +5,7 @@
 #include "symbolicator/dwarf/scanner.h"
 
 enum { AT_FRAME_BASE = 0x40, OP_REG0 = 0x50, OP_BREG0 = 0x70, BUDGET = 256 << 20 };
+enum { RANGE_STEPS = 1 << 20 };
 
 /* The DWARF of one image, with the unit that was looked at last. */
 struct bases {
@@ -58,11 +59,58 @@ find_range(const struct bases *bases, uint64_t addr)
     return NULL;
 }
 
+struct cover {
+    uint64_t addr;
+    bool is_inside;
+};
+
+static bool
+look_at_range(void *user, uint64_t low, uint64_t high)
+{
+    struct cover *cover = user;
+    cover->is_inside = cover->addr >= low && cover->addr < high;
+    return !cover->is_inside;
+}
+
+/* May the unit have code at the address? Its root says so, mostly; a scan of all units would take
+ * as long as building an index. */
+static bool
+may_cover(const struct sym_dwarf *dwarf, const struct sym_dwarf_unit *unit, uint64_t addr)
+{
+    struct dwarf_cursor c = dwarf_cursor_make(dwarf, SECTION_INFO, unit->dies, unit->end);
+    const struct dwarf_abbrev *abbrev =
+        dwarf_abbrev_find(dwarf, &dwarf->tables[unit->abbrevs], dwarf_cursor_uleb(&c));
+    struct dwarf_value low = {.form = 0}, high = {.form = 0}, ranges = {.form = 0}, value;
+    for (uint32_t i = 0; abbrev && !c.bad && i < abbrev->n_attrs; i++) {
+        const struct dwarf_attr *attr = &dwarf->attrs[abbrev->first_attr + i];
+        dwarf_value_read(dwarf, unit, &c, attr, &value);
+        if (attr->name == AT_LOW_PC)
+            low = value;
+        else if (attr->name == AT_HIGH_PC)
+            high = value;
+        else if (attr->name == AT_RANGES)
+            ranges = value;
+    }
+    struct cover cover = {.addr = addr};
+    uint64_t steps = RANGE_STEPS, from, to;
+    if (ranges.form)
+        return !dwarf_ranges_read(dwarf, unit, &ranges, &steps, look_at_range, &cover) ||
+               cover.is_inside;
+    if (!high.form || !dwarf_value_address(dwarf, unit, &low, &from))
+        return true;
+    if (!dwarf_value_address(dwarf, unit, &high, &to))
+        to = from + high.number;
+    return addr >= from && addr < to;
+}
+
 static const struct sym_dwarf_range *
 find_function(struct bases *bases, uint64_t addr)
 {
     const struct sym_dwarf_range *range = find_range(bases, addr);
     for (size_t i = 0; !range && i < sym_dwarf_n_units(bases->dwarf); i++) {
+        const struct sym_dwarf_unit *unit = sym_dwarf_unit(bases->dwarf, i);
+        if (unit->is_bad || !may_cover(bases->dwarf, unit, addr))
+            continue;
         bases->scan.code_low = 0;
         bases->scan.code_high = UINT64_MAX;
         /* What was found before a fault counts. */

@@ -325,13 +325,65 @@ test_call_frames(void **state)
     }
 }
 
+/* __eh_frame of i386: 5 is esp and 4 ebp; a start that is 2^32 too high once 64 bits are added up. */
+static void
+test_call_frames_i386(void **state)
+{
+    (void)state;
+    static const uint8_t cie[] = {0, 0, 0,    0,    1, 'z', 'R',  0, 1, 0x7c,
+                                  8, 1, 0x10, 0x0c, 5, 4,   0x88, 1, 0, 0};
+    /* push ebp: CFA = esp + 8; mov ebp, esp: CFA = ebp + 8; ebx below it. */
+    static const uint8_t rows[] = {0, 0x41, 0x0e, 8, 0x84, 2, 0x42, 0x0d, 4, 0x44, 0x83, 3};
+    enum { EH = 0x9000, CODE = 0x1000 };
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
+    put(&out, sizeof(cie), 4);
+    fz_buffer_append(&out, cie, sizeof(cie));
+    put(&out, 12 + sizeof(rows), 4);
+    put(&out, out.len, 4); /* back to the CIE */
+    put(&out, (uint32_t)(CODE - (EH + (int)out.len)), 4);
+    put(&out, 0x20, 4);
+    fz_buffer_append(&out, rows, sizeof(rows));
+    put(&out, 0, 4);
+    static const uint8_t starts[] = {0x80, 0x20, 0x20, 0};
+    struct sym_section sections[] = {
+        {.segment = "__TEXT", .name = "__text", .addr = CODE, .size = 0x1000, .flags = 0x80000400},
+        {.segment = "__TEXT", .name = "__eh_frame", .addr = EH, .size = out.len}};
+    sections[1].bytes = fz_span_make(out.data, out.len);
+    struct unwind_case c;
+    uint64_t value = 0;
+    unwind_case_init(&c, FZ_CPU_X86);
+    c.dsym.sections = sections;
+    c.dsym.n_sections = 2;
+    c.dsym.cputype = FZ_ARCH_I386;
+    c.dsym.bytes = sections[1].bytes;
+    c.dsym.function_starts = fz_span_make(starts, sizeof(starts));
+    unwind_case_set(&c, "eip", UNWIND_IMAGE + CODE + 0x10);
+    unwind_case_set(&c, "esp", S);
+    unwind_case_set(&c, "ebp", S + 0x40);
+    unwind_case_put(&c, S + 0x3c, 333);
+    unwind_case_put(&c, S + 0x40, S + 0x80);
+    unwind_case_put(&c, S + 0x44, 0x200030);
+    unwind_case_run(&c, 2);
+    unwind_case_want(&c, (uint64_t[]){UNWIND_IMAGE + CODE + 0x10, 0x200030, 0},
+                     SYM_UNWIND_END_LIMIT);
+    assert_int_equal(c.chain.frames[1].trust, SYM_TRUST_CFI);
+    assert_true(sym_registers_get(&c.chain.frames[1].registers, FZ_X86_EBX, &value));
+    assert_int_equal(value, 333);
+    assert_true(sym_registers_get(&c.chain.frames[1].registers, FZ_X86_EBP, &value));
+    assert_int_equal(value, S + 0x80);
+    assert_true(sym_registers_get(&c.chain.frames[1].registers, FZ_X86_ESP, &value));
+    assert_int_equal(value, S + 0x48);
+    unwind_case_end(&c);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_lookup),      cmocka_unit_test(test_permutations),
-        cmocka_unit_test(test_encodings),   cmocka_unit_test(test_indirect_size),
-        cmocka_unit_test(test_expressions), cmocka_unit_test(test_call_frames),
+        cmocka_unit_test(test_lookup),           cmocka_unit_test(test_permutations),
+        cmocka_unit_test(test_encodings),        cmocka_unit_test(test_indirect_size),
+        cmocka_unit_test(test_expressions),      cmocka_unit_test(test_call_frames),
+        cmocka_unit_test(test_call_frames_i386),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
