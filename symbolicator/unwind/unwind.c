@@ -46,7 +46,13 @@ ask_sources(struct unwind_step *step, struct sym_unwind_frame *ret)
         if (first == UNWIND_NO_ROW)
             first = result;
     }
-    return first;
+    /* The first function of a thread is called with a frame pointer of 0. */
+    uint64_t fp;
+    bool has_end = !step->is_exact &&
+                   sym_registers_get(&step->frame->registers,
+                                     fz_arch_register_of_role(step->cpu, FZ_REGISTER_FP), &fp) &&
+                   fp == 0;
+    return has_end ? UNWIND_BASE : first;
 }
 
 static enum sym_unwind_end

@@ -98,7 +98,7 @@ test_pointers(void **state)
     unwind_case_put(&c, S + 0x48, 0x8f2a800000100020);
     unwind_case_put(&c, S + 0x88, 0xffffff8000200030);
     unwind_case_run(&c, 100);
-    unwind_case_want(&c, (uint64_t[]){0x100010, 0x100020, 0x200030, 0}, SYM_UNWIND_END_BAD_RECORD);
+    unwind_case_want(&c, (uint64_t[]){0x100010, 0x100020, 0x200030, 0}, SYM_UNWIND_END_BASE);
     unwind_case_end(&c);
 
     unwind_case_init(&c, FZ_CPU_ARM);
@@ -107,7 +107,7 @@ test_pointers(void **state)
     unwind_case_set(&c, "r7", S + 0x40);
     unwind_case_put(&c, S + 0x44, 0x100021);
     unwind_case_run(&c, 100);
-    unwind_case_want(&c, (uint64_t[]){0x100010, 0x100020, 0}, SYM_UNWIND_END_BAD_RECORD);
+    unwind_case_want(&c, (uint64_t[]){0x100010, 0x100020, 0}, SYM_UNWIND_END_BASE);
     unwind_case_end(&c);
 }
 
@@ -154,7 +154,7 @@ test_nowhere_x86(void **state)
     unwind_case_set(&c, "rbp", S + 0x40);
     unwind_case_put(&c, S + 0x48, 0x200030);
     unwind_case_run(&c, 100);
-    unwind_case_want(&c, (uint64_t[]){0xdead, 0x100020, 0x200030, 0}, SYM_UNWIND_END_BAD_RECORD);
+    unwind_case_want(&c, (uint64_t[]){0xdead, 0x100020, 0x200030, 0}, SYM_UNWIND_END_BASE);
     assert_int_equal(c.chain.frames[1].trust, SYM_TRUST_LINK_REGISTER);
     unwind_case_end(&c);
 }
@@ -182,7 +182,7 @@ test_link_register(void **state)
         unwind_case_set(&c, "fp", S + 0x40);
         unwind_case_put(&c, S + 0x48, 0x200030);
         unwind_case_run(&c, 100);
-        unwind_case_want(&c, cases[i].want, SYM_UNWIND_END_BAD_RECORD);
+        unwind_case_want(&c, cases[i].want, SYM_UNWIND_END_BASE);
         unwind_case_end(&c);
     }
 }
@@ -214,7 +214,7 @@ test_signal_arm64(void **state)
     unwind_case_put(&c, S + 0x808, 0x100600);
     unwind_case_run(&c, 100);
     unwind_case_want(&c, (uint64_t[]){0x100010, 0x200100, 0x100400, 0x100600, 0},
-                     SYM_UNWIND_END_BAD_RECORD);
+                     SYM_UNWIND_END_BASE);
     const struct sym_unwind_frame *interrupted = &c.chain.frames[2];
     uint64_t value = 0;
     assert_false(interrupted->is_return);
@@ -249,7 +249,7 @@ test_signal_x86_64(void **state)
     unwind_case_put(&c, mcontext + 16 + 8 * 16, 0x100400);
     unwind_case_put(&c, S + 0x808, 0x100600);
     unwind_case_run(&c, 100);
-    unwind_case_want(&c, (uint64_t[]){0x200100, 0x100400, 0x100600, 0}, SYM_UNWIND_END_BAD_RECORD);
+    unwind_case_want(&c, (uint64_t[]){0x200100, 0x100400, 0x100600, 0}, SYM_UNWIND_END_BASE);
     for (size_t i = 0; i < FZ_ARRAY_LEN(order); i++) {
         assert_true(sym_registers_get(&c.chain.frames[1].registers, (int)order[i], &value));
         assert_int_equal(value, 0x1000 + order[i]);

@@ -221,14 +221,14 @@ static bool
 replay(const char *folder, const char *name, enum way way, bool verbose)
 {
     struct fz_arena arena = fz_arena_make(ARENA);
-    struct fz_span trace = read_gz(folder, name, ".trace");
+    struct fz_span trace = read_gz(folder, name, ".trace"), binary = read_gz(folder, name, ""),
+                   dsym = read_gz(folder, name, ".dsym");
     struct fz_reader r = fz_reader_make(trace, "trace");
     struct run *run = calloc(1, sizeof(*run));
     struct score score = {.steps = 0};
     fz_read_skip(&r, 8);
-    if (!run ||
-        sym_macho_open(read_gz(folder, name, ""), &arena, &run->binary, NULL, NULL) != FZ_OK ||
-        sym_macho_open(read_gz(folder, name, ".dsym"), &arena, &run->dsym, NULL, NULL) != FZ_OK)
+    if (!run || sym_macho_open(binary, &arena, &run->binary, NULL, NULL) != FZ_OK ||
+        sym_macho_open(dsym, &arena, &run->dsym, NULL, NULL) != FZ_OK)
         exit(2);
     run->way = way;
     run->cpu = (enum fz_arch_cpu)fz_read_u32(&r);
@@ -253,6 +253,8 @@ replay(const char *folder, const char *name, enum way way, bool verbose)
     free(run);
     fz_arena_deinit(&arena);
     free((void *)(uintptr_t)trace.data);
+    free((void *)(uintptr_t)binary.data);
+    free((void *)(uintptr_t)dsym.data);
     return ok;
 }
 
