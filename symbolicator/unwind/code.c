@@ -2,7 +2,9 @@
 
 #include "symbolicator/macho/macho.h"
 
-enum { CODE_MAX = 1 << 20, SECTION_TYPE = 0xff, SYMBOL_STUBS = 8 };
+/* Bytes of a function; less for a caller, of which a chain may have hundreds. */
+enum { CODE_MAX = 1 << 20, CALLER_CODE_MAX = 1 << 16 };
+enum { SECTION_TYPE = 0xff, SYMBOL_STUBS = 8 };
 
 static struct unwind_rule
 rule_of(int32_t saved)
@@ -58,11 +60,12 @@ unwind_code(struct unwind_step *step, struct unwind_row *ret)
                 [FZ_CPU_X86] = {unwind_decode_x86, 1, 4}};
     struct unwind_state state = {.has_sp = true, .sp = cpus[step->cpu].entry_sp};
     uint64_t start, size = step->function.end - step->function.start, at = step->addr;
+    uint64_t max = step->is_exact ? CODE_MAX : CALLER_CODE_MAX;
     if (!cpus[step->cpu].decode || !step->has_function ||
         !sym_process_from_file(step->process, step->frame->image, step->function.start, &start))
         return false;
     struct fz_span code =
-        sym_process_bytes(step->process, start, size < CODE_MAX ? size : CODE_MAX);
+        sym_process_bytes(step->process, start, (size_t)(size < max ? size : max));
     at -= step->function.start;
     /* Of a call: the call itself, or where its length is not fixed the instruction after it, which
      * finds the same frame. */

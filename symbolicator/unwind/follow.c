@@ -4,7 +4,7 @@
 
 #include "base/list.h"
 
-enum { CODE_MAX = 1 << 20, PATHS_MAX = 1 << 16 };
+enum { CODE_MAX = 1 << 20, PATHS_MAX = 1 << 14 };
 enum { IS_VISITED = 1, IS_QUEUED = 2, IS_TARGET = 4, IS_START = 8 };
 
 struct path {

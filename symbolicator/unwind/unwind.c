@@ -4,7 +4,7 @@
 #include "symbolicator/unwind/signal.h"
 #include "symbolicator/unwind/step.h"
 
-enum { FRAMES_FIRST = 32 };
+enum { FRAMES_FIRST = 32, SIGNALS_MAX = 8 };
 
 static bool
 ask_record(struct unwind_step *step, struct unwind_row *ret)
@@ -143,7 +143,10 @@ next_frame(struct sym_process *process, const struct sym_unwind_chain *chain,
     struct unwind_step step;
     begin_step(&step, process, &chain->frames[chain->n - 1]);
     step.lowest = find_lowest(step.cpu, chain);
-    if (unwind_signal(&step, ret))
+    size_t n_signals = 0;
+    for (size_t i = 1; i < chain->n; i++)
+        n_signals += !chain->frames[i].is_return;
+    if (n_signals < SIGNALS_MAX && unwind_signal(&step, ret))
         return UNWIND_OK;
     return ask_sources(&step, ret);
 }
