@@ -10,7 +10,12 @@
 
 #include "symbolicator/unwind/unwind.h"
 
-enum sym_variable_kind { SYM_VARIABLE_PARAM, SYM_VARIABLE_LOCAL, SYM_VARIABLE_GLOBAL, SYM_VARIABLE_THIS };
+enum sym_variable_kind {
+    SYM_VARIABLE_PARAM,
+    SYM_VARIABLE_LOCAL,
+    SYM_VARIABLE_GLOBAL,
+    SYM_VARIABLE_THIS
+};
 
 enum sym_availability {
     SYM_VALUE_AVAILABLE,
@@ -32,7 +37,7 @@ struct sym_variable {
     enum sym_variable_kind kind;
     enum sym_availability availability;
     const char *value; /* as a debugger prints it; NULL = none, or only fields */
-    bool maybe_stale;  /* in memory of an optimised frame: the compiler may have dropped the store */
+    bool maybe_stale; /* in memory of an optimised frame: the compiler may have dropped the store */
     bool has_address;
     uint64_t address;     /* where it is in memory */
     const char *location; /* "fbreg-16 @0x16f0ffc83", "x19", "const"; NULL = none */
@@ -40,7 +45,8 @@ struct sym_variable {
     size_t n_fields, n_fields_cut; /* cut: more than the limit */
 };
 
-/* The variables of one function or inlined call, in the order of the DWARF, inner scopes first. */
+/* The variables of one function or inlined call: parameters in the order of the DWARF, then those of
+ * inner blocks before those of outer ones, then the globals that the function uses. */
 struct sym_scope {
     const char *function; /* DW_AT_linkage_name, else DW_AT_name; NULL = none */
     bool inlined;
@@ -49,12 +55,12 @@ struct sym_scope {
     size_t n, n_cut;
 };
 
-struct sym_variables_limits { /* 0 = the default */
-    unsigned pointer_depth;   /* pointers that are followed; default 1 */
-    unsigned value_depth;     /* fields in fields; 8 */
+struct sym_variables_limits {                 /* 0 = the default */
+    unsigned pointer_depth;                   /* pointers that are followed; default 1 */
+    unsigned value_depth;                     /* fields in fields; 8 */
     unsigned members, elements, string_bytes; /* 64, 16, 128 */
-    unsigned per_frame;       /* variables; 256 */
-    uint64_t steps;           /* of all evaluations for a report */
+    unsigned per_frame;                       /* variables; 256 */
+    uint64_t steps;                           /* of all evaluations for a report */
 };
 
 struct sym_variables; /* opaque: open units and types of the images of one process */
