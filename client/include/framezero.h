@@ -21,10 +21,9 @@ extern "C" {
 
 /* What leaves the process. Whatever is not allowed is not written to the file either. */
 enum framezero_privacy {
-    FRAMEZERO_VALUES =
-        0, /* registers, stacks, memory that they point to, data of the app's images */
-    FRAMEZERO_STACK = 1,     /* registers and stacks */
-    FRAMEZERO_ADDRESSES = 2, /* return addresses, and the registers pc, lr, sp and fp */
+    FRAMEZERO_ADDRESSES = 0, /* return addresses, and the registers pc, lr, sp and fp */
+    FRAMEZERO_STACK = 1,     /* registers and stacks, texts of exceptions */
+    FRAMEZERO_VALUES = 2,    /* also memory that they point to, and the program's variables */
 };
 
 /* What is watched; added together. */
@@ -91,7 +90,7 @@ void framezero_note_exception(const char *name, const char *reason, const uint64
  *
  * `corpse` is CrashedProcess.corpsePort, `exception` its reason.exception. What framezero_install() of the crashed app
  * was given is read from the crashed process, its privacy level too; `options` is for apps that never called it, and
- * its level holds if it is the stricter one. `options->folder` must be given.
+ * its level is the most that is read. `options->folder` must be given.
  * 0 if the report is complete, else an errno; calls at the same time wait for one another (EBUSY after 10 s).
  */
 int framezero_capture_corpse(unsigned corpse, int exception,

@@ -307,7 +307,7 @@ write_threads(const struct framezero_crash *crash, const struct thread_list *lis
 static void
 write_capture(const struct framezero_crash *crash, uint32_t privacy)
 {
-    static const char *const levels[] = {"values", "stack", "addresses"};
+    static const char *const levels[] = {"addresses", "stack", "values"};
     struct framezero_writer *w = &work.writer;
     framezero_write_open(w, "capture", '{');
     framezero_write_text(w, "client", "framezero " FRAMEZERO_CLIENT_VERSION, 32);
@@ -342,9 +342,8 @@ framezero_capture(const struct framezero_crash *crash, const struct framezero_re
     struct framezero_writer *w = &work.writer;
     struct thread_list list;
     uint8_t id[16];
-    uint32_t privacy = crash->is_second || record->privacy > FRAMEZERO_ADDRESSES
-                           ? FRAMEZERO_ADDRESSES
-                           : record->privacy;
+    uint32_t privacy = crash->is_second || record->privacy > FRAMEZERO_VALUES ? FRAMEZERO_ADDRESSES
+                                                                              : record->privacy;
     struct level level = {privacy != FRAMEZERO_ADDRESSES, privacy == FRAMEZERO_VALUES};
 
     framezero_images_read(&work.images, crash->task);

@@ -50,7 +50,7 @@ complete_record(struct framezero_record *r, const struct framezero_options *opti
 {
     if (!is_there)
         arc4random_buf(r->run_id, sizeof(r->run_id));
-    if ((uint32_t)options->privacy > r->privacy)
+    if (!is_there || (uint32_t)options->privacy < r->privacy)
         r->privacy = (uint32_t)options->privacy;
     copy_if_empty(r->app_id, sizeof(r->app_id), options->app_id);
     copy_if_empty(r->app_name, sizeof(r->app_name), options->app_name);

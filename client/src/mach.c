@@ -4,6 +4,8 @@
 #include <signal.h>
 #include <string.h>
 
+#include <TargetConditionals.h>
+
 /*
  * Faults as Mach exceptions: the kernel sends a message to a thread of ours while the thread that crashed waits in the
  * kernel, so this also works when that thread has no stack left.
@@ -14,6 +16,16 @@
  *
  * and its answer: header 24 · NDR 8 · result 4, with the id of the message + 100.
  */
+#if TARGET_OS_TV
+
+/* tvOS has no mach_msg(): faults arrive as signals only. */
+void
+framezero_mach_install(void)
+{
+}
+
+#else
+
 enum { N_PORTS = EXC_TYPES_COUNT, MESSAGE_ID = 2405, ANSWER = 100, THREAD_STACK = 64 * 1024 };
 
 #pragma pack(push, 4)
@@ -163,3 +175,5 @@ framezero_mach_install(void)
                                  (exception_behavior_t)(EXCEPTION_DEFAULT | MACH_EXCEPTION_CODES),
                                  THREAD_STATE_NONE);
 }
+
+#endif

@@ -5,6 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <TargetConditionals.h>
+
 /*
  * Faults and abort() as signals. The registers of the crash are in the machine context that the kernel hands over;
  * those of thread_get_state() would be the handler's own.
@@ -18,8 +20,10 @@ enum { N_SIGNALS = 7, STACK_SIZE = 64 * 1024 };
 static const int watched[N_SIGNALS] = {SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGSYS, SIGTRAP};
 static struct sigaction old_actions[N_SIGNALS];
 static bool is_watched[N_SIGNALS];
+#if !TARGET_OS_TV
 /* sigaltstack() is per thread: this one is the main thread's, whose stack may overflow. */
 FRAMEZERO_WORK static uint8_t handler_stack[STACK_SIZE] __attribute__((aligned(16)));
+#endif
 FRAMEZERO_WORK static struct framezero_state first_state;
 
 void
@@ -111,11 +115,13 @@ on_signal(int number, siginfo_t *info, void *user)
 void
 framezero_signals_install(void)
 {
+    struct sigaction action;
+#if !TARGET_OS_TV /* has no sigaltstack(): overflows of the main thread are lost there */
     stack_t stack = {.ss_sp = handler_stack, .ss_size = sizeof(handler_stack)}, old;
     /* Another library's stack serves as well. */
     if (sigaltstack(NULL, &old) != 0 || (old.ss_flags & SS_DISABLE))
         sigaltstack(&stack, NULL);
-    struct sigaction action;
+#endif
     memset(&action, 0, sizeof(action));
     action.sa_sigaction = on_signal;
     /* Other signals stay open: a fault in the handler must reach it. */

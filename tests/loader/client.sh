@@ -1,11 +1,12 @@
 #!/bin/sh
 # Compiles client/ for one of Apple's targets, as an app's build would, into OUT/libframezero.a.
-# usage: client.sh OUT arm64|arm64e|arm64_32|x86_64 "COMPILER FLAGS"
+# usage: client.sh OUT arm64|arm64e|arm64_32|x86_64|tvos "COMPILER FLAGS"
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 out=$1 arch=$2 cflags=$3
 case $arch in
     arm64 | arm64e) target=$arch-apple-ios14.0 ;;
+    tvos) target=arm64-apple-tvos14.0 ;;
     arm64_32) target=arm64_32-apple-watchos7.0 ;;
     x86_64) target=x86_64-apple-macos11.0 ;;
     *) echo "client.sh: unknown arch $arch" >&2; exit 2 ;;

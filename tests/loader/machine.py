@@ -23,7 +23,7 @@ SOURCE = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
 ARCHES = ("x86_64", "arm64")
 LEVELS = ("O0", "O1", "Os", "O2")
 SIGNALS, MACH, EXCEPTIONS, HANGS = 1, 2, 4, 8
-VALUES, STACK, ADDRESSES = 0, 1, 2
+ADDRESSES, STACK, VALUES = 0, 1, 2
 SLIDE = "4f8000"
 
 

@@ -6,3 +6,8 @@
 #define TARGET_OS_IPHONE 0
 #endif
 #define TARGET_OS_SIMULATOR 0
+#if defined(__ENVIRONMENT_TV_OS_VERSION_MIN_REQUIRED__)
+#define TARGET_OS_TV 1
+#else
+#define TARGET_OS_TV 0
+#endif

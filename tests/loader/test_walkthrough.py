@@ -1,0 +1,82 @@
+#!/usr/bin/env python3
+"""docs/client.md as far as Linux allows: its program is built with the client, crashes, and its report comes back from a
+server with the function, the line and, where the server reads them, the values."""
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import machine
+from machine import ARCHES, BINARY, SOURCE, built, crashed_thread, has_engine, names, variables
+
+sys.path.insert(0, os.path.join(SOURCE, "tests", "e2e"))
+from framezero import Server  # noqa: E402: its folder is known only now
+
+
+def page():
+    with open(os.path.join(SOURCE, "docs", "client.md"), encoding="utf-8") as f:
+        return f.read()
+
+
+class Walkthrough(unittest.TestCase):
+    def setUp(self):
+        temporary = tempfile.TemporaryDirectory(prefix="framezero-walk-")
+        self.addCleanup(temporary.cleanup)
+        self.folder = temporary.name
+
+    def build(self, arch):
+        source = re.search(r"<!-- program: main\.c -->\n```c\n(.*?)```", page(), re.S)[1]
+        path = os.path.join(self.folder, "main.c")
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(source)
+        flags = f"-O0 -gdwarf-5 -I{SOURCE}/client/include"
+        subprocess.run(["sh", os.path.join(SOURCE, "tests", "loader", "compile.sh"), os.path.join(self.folder, arch), "Shop",
+                        arch, flags, "", path, built(f"client-{arch}", "libframezero.a")], check=True)
+        return os.path.join(self.folder, arch, "Shop")
+
+    def test_from_an_empty_app_to_a_crash_with_values(self):
+        with Server(BINARY) as server:
+            url, token = f"http://127.0.0.1:{server.port}", server.credentials["admin_token"]
+            for arch in ARCHES:
+                program = self.build(arch)
+                subprocess.run([BINARY, "upload", os.path.dirname(program), "--server", url, "--token", token], check=True,
+                               capture_output=True)
+                reports = os.path.join(self.folder, "reports-" + arch)
+                os.mkdir(reports)
+                done = subprocess.run(machine.loader(arch) + ["--slide", machine.SLIDE, program, reports], timeout=60,
+                                      capture_output=True, check=False)
+                self.assertEqual(128 + 11, done.returncode, done.stderr)
+                sent = subprocess.run(machine.loader(arch) + [built(f"{arch}-O2", "pending"), reports, "keep"], check=True,
+                                      capture_output=True, text=True).stdout.split()
+                self.assertEqual("P", sent[0])
+                with open(sent[1], "rb") as f:
+                    status, result = server.request("POST", "/api/v1/reports?wait=20", body=f.read())
+                self.assertEqual(200, status, result)
+                thread = crashed_thread(result)
+                # Without an unwinder, a leaf function of arm64 hides its caller.
+                complete = 2 if has_engine() or arch == "x86_64" else 1
+                self.assertEqual(["checkout", "main"][:complete], names(thread)[:complete])
+                symbol = thread["frames"][0]["symbols"][0]
+                line = page().partition("```c\n")[2].splitlines().index("    *receipt = total;") + 1
+                self.assertEqual(("main.c", line), (os.path.basename(symbol["file"]), symbol["line"]))
+                if has_engine():
+                    self.check_values(sent[1], program)
+
+    def check_values(self, report, program):
+        shown = subprocess.run([BINARY, "symbolicate", report, "--json", "--variables", "--dsym", program + ".dSYM",
+                                "--dsym", program], check=True, capture_output=True, text=True).stdout
+        found = variables(crashed_thread(json.loads(shown)))
+        for name, value in (("count", "2"), ("total", "10.75")):
+            self.assertEqual(value, found[("checkout", name)].get("value"), name)
+
+    def test_links(self):
+        """What the page links to exists."""
+        for target in re.findall(r"\]\(([^)#:]+)\)", page()):
+            self.assertTrue(os.path.exists(os.path.join(SOURCE, "docs", target)), target)
+
+
+if __name__ == "__main__":
+    machine.main()
