@@ -12,8 +12,9 @@ struct bases {
     struct fz_budget budget;
     struct sym_dwarf *dwarf;
     struct sym_dwarf_scan scan;
-    size_t unit; /* of the scan */
-    bool has_scan;
+    struct sym_dwarf_lines lines;
+    size_t unit, lines_unit; /* of the scan, of the lines */
+    bool has_scan, has_lines;
 };
 
 static void
@@ -21,6 +22,7 @@ close_bases(void *object)
 {
     struct bases *bases = object;
     sym_dwarf_scan_deinit(&bases->scan, &bases->budget);
+    sym_dwarf_lines_deinit(&bases->lines, &bases->budget);
     sym_dwarf_close(bases->dwarf);
     free(bases);
 }
@@ -161,4 +163,41 @@ unwind_base_find(struct unwind_image *image, enum fz_arch_cpu cpu, uint64_t addr
     else if (op == OP_REG0 + fp || op == OP_BREG0 + fp)
         base.kind = UNWIND_BASE_FP;
     return base;
+}
+
+/* The address of the first row after `addr` in the sequence that holds it; false if there is none. */
+static bool
+find_next_row(const struct sym_dwarf_lines *lines, uint64_t addr, uint64_t *ret)
+{
+    for (size_t i = 0; i < lines->n_sequences; i++) {
+        const struct sym_dwarf_sequence *sequence = &lines->sequences[i];
+        if (addr < sequence->low || addr >= sequence->high)
+            continue;
+        for (size_t k = 0; k < sequence->n; k++) {
+            uint64_t row = sequence->base + lines->rows[sequence->first + k].offset;
+            if (row > addr) {
+                *ret = row;
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+bool
+unwind_base_prologue_end(struct unwind_image *image, uint64_t low, uint64_t *ret)
+{
+    struct bases *bases = open_bases(image);
+    if (!bases || !bases->dwarf || !find_function(bases, low))
+        return false;
+    if (!bases->has_lines || bases->lines_unit != bases->unit) {
+        bases->lines.code_low = 0;
+        bases->lines.code_high = UINT64_MAX;
+        /* The rows before a fault count. */
+        fz_ignore(
+            sym_dwarf_lines_unit(bases->dwarf, bases->unit, &bases->budget, &bases->lines, NULL));
+        bases->has_lines = true;
+        bases->lines_unit = bases->unit;
+    }
+    return find_next_row(&bases->lines, low, ret);
 }

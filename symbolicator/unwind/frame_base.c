@@ -15,7 +15,7 @@
 #include "symbolicator/unwind/step.h"
 
 /* An address this near may be in the same function, where that is not known. */
-enum { NEAR = 4096, PUSH_END = 1, MOVE_END_32 = 3, MOVE_END_64 = 4 };
+enum { NEAR = 4096, PUSH_END = 1, MOVE_END_32 = 3, MOVE_END_64 = 4, FRAME_WORDS_MAX = 8192 };
 
 struct view {
     struct unwind_step *step;
@@ -72,6 +72,63 @@ has_own_record(const struct view *v, uint64_t lr)
            sym_process_code(v->step->process, saved, &saved) && saved == lr;
 }
 
+/* RET is last in most functions, and so is a tail call: all is given back by then. */
+static bool
+is_last_arm64(const struct view *v)
+{
+    return v->step->cpu == FZ_CPU_ARM64 && v->base.kind != UNWIND_BASE_NONE &&
+           v->step->addr + 4 == v->base.high;
+}
+
+/* Is the record at fp the function's own, where its caller is the same function? Then frames are of
+ * one size, and fp is as far from sp as the caller's record is from this one, less a record. */
+static bool
+is_own_of_recursive(const struct view *v, uint64_t lr)
+{
+    uint64_t fp, sp, next;
+    return has_own_record(v, lr) && sym_registers_get(&v->step->frame->registers, v->fp, &fp) &&
+           sym_registers_get(&v->step->frame->registers, v->sp, &sp) &&
+           sym_process_read_uint(v->step->process, fp, (unsigned)v->word, &next) &&
+           next - fp == fp - sp + 2 * (uint64_t)v->word;
+}
+
+/* In an epilogue fp and lr are loaded from the function's record before sp is above it: then a record
+ * at or above sp still has the very values of both. */
+static bool
+has_left_record(const struct view *v)
+{
+    const struct sym_registers *registers = &v->step->frame->registers;
+    int lr_number = fz_arch_register_of_role(v->step->cpu, FZ_REGISTER_LR);
+    uint64_t fp, sp, lr, saved_fp, saved_lr = 0;
+    unsigned word = (unsigned)v->word;
+    if (!sym_registers_get(registers, v->fp, &fp) || !sym_registers_get(registers, v->sp, &sp) ||
+        !sym_registers_get(registers, lr_number, &lr))
+        return false;
+    for (unsigned i = 0; i < FRAME_WORDS_MAX && fp > sp + word; i++, sp += word) {
+        if (!sym_process_read_uint(v->step->process, sp, word, &saved_fp))
+            return false;
+        if (saved_fp == fp && sym_process_read_uint(v->step->process, sp + word, word, &saved_lr) &&
+            saved_lr == lr)
+            return true;
+    }
+    return false;
+}
+
+/* lr leads into the function itself: it called another one, or itself. Its prologue calls nothing,
+ * so there lr is the return address of a recursive call. */
+static bool
+find_recursive(const struct view *v, uint64_t lr, struct unwind_row *ret)
+{
+    uint64_t end;
+    if (is_last_arm64(v))
+        return make_entry(v, 0, ret);
+    if (has_left_record(v))
+        return make_leaf(v, ret);
+    return v->base.kind == UNWIND_BASE_FP && v->step->addr > v->base.low &&
+           unwind_base_prologue_end(v->step->image, v->base.low, &end) && v->step->addr < end &&
+           !is_own_of_recursive(v, lr) && make_leaf(v, ret);
+}
+
 static bool
 find_arm(const struct view *v, struct unwind_row *ret)
 {
@@ -83,7 +140,7 @@ find_arm(const struct view *v, struct unwind_row *ret)
     if (v->base.kind == UNWIND_BASE_SP)
         return make_leaf(v, ret);
     if (is_in_function(v, lr))
-        return false;
+        return find_recursive(v, lr, ret);
     if (!has_own_record(v, lr))
         return make_leaf(v, ret);
     unwind_row_init_record(ret, v->step->cpu);
@@ -133,14 +190,6 @@ unwind_frame_base(struct unwind_step *step, struct unwind_row *ret)
                                                                 : find_x86(&v, ret);
 }
 
-/* RET is last in most functions, and so is a tail call: all is given back by then. */
-static bool
-is_last_arm64(const struct view *v)
-{
-    return v->step->cpu == FZ_CPU_ARM64 && v->base.kind != UNWIND_BASE_NONE &&
-           v->step->addr + 4 == v->base.high;
-}
-
 /* A row that says "nothing has happened yet". Tables of armv7 have no instructions at all, and many
  * others describe a prologue only from its end on: until then sp moves unnoticed. */
 static bool
@@ -172,13 +221,19 @@ check_arm(const struct view *v, struct unwind_row *row)
     if (row->pc.where == UNWIND_SAME && row->cfa.reg == v->sp && row->cfa.offset == 0)
         return check_entry_row(v, has_lr, lr, row);
     if (row->pc.where != UNWIND_AT || row->cfa.where != UNWIND_IS || !has_lr ||
-        is_in_function(v, lr) || !sym_registers_get(registers, row->cfa.reg, &base))
+        !sym_registers_get(registers, row->cfa.reg, &base))
         return true;
+    bool is_last = is_last_arm64(v);
+    if (is_in_function(v, lr)) {
+        if (is_last)
+            return make_entry(v, 0, row);
+        return !has_left_record(v) || make_leaf(v, row);
+    }
     uint64_t place = base + (uint64_t)row->cfa.offset + (uint64_t)row->pc.offset;
     if (sym_process_read_uint(step->process, place, (unsigned)v->word, &saved) &&
         sym_process_code(step->process, saved, &saved) && saved == lr)
         return true;
-    return is_last_arm64(v) ? make_entry(v, 0, row) : make_leaf(v, row);
+    return is_last ? make_entry(v, 0, row) : make_leaf(v, row);
 }
 
 bool

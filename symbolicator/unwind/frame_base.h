@@ -21,4 +21,8 @@ struct unwind_base {
 struct unwind_base unwind_base_find(struct unwind_image *image, enum fz_arch_cpu cpu,
                                     uint64_t addr);
 
+/* Where the function that begins at `low` has made its frame: at the second row of its line table.
+ * False: not known. */
+bool unwind_base_prologue_end(struct unwind_image *image, uint64_t low, uint64_t *ret);
+
 #endif
