@@ -1,7 +1,7 @@
 fz_fuzz_target(macho fz_symbolicator)
 fz_fuzz_target(exports fz_symbolicator)
 fz_fuzz_target(symbol_map fz_symbolicator)
-foreach(name dwarf line index)
+foreach(name dwarf line index variables)
   fz_fuzz_target(${name} fz_symbolicator)
 endforeach()
 fz_fuzz_target(unwind fz_symbolicator)

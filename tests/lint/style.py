@@ -25,6 +25,7 @@ PREFIXES = {
     "symbolicator/archive/": "sym_ archive_",
     "symbolicator/process/": "sym_ process_",
     "symbolicator/unwind/": "sym_ unwind_",
+    "symbolicator/variables/": "sym_ variables_",
     "storage/": "store_",
     "storage/sql/": "sql_",
     "storage/blob/": "blob_",

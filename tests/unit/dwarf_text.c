@@ -92,6 +92,7 @@ dwarf_sample_init(struct dwarf_sample *s, const struct dwarf_text *text)
         {"__debug_rnglists", text->rnglists}, {"__debug_str", text->str},
         {"__debug_line_str", text->line_str}, {"__debug_str_offs", text->str_offsets},
         {"__debug_addr", text->addr},         {"__debug_types", text->types},
+        {"__debug_loc", text->loc},           {"__debug_loclists", text->loclists},
     };
     *s = (struct dwarf_sample){.sections = {{.segment = "__TEXT",
                                              .name = "__text",

@@ -13,12 +13,12 @@
 #include "base/buffer.h"
 #include "symbolicator/macho/macho.h"
 
-enum { DWARF_TEXT_SECTIONS = 10 };
+enum { DWARF_TEXT_SECTIONS = 12 };
 
 /* NULL = no such section. */
 struct dwarf_text {
     const char *info, *abbrev, *line, *ranges, *rnglists, *str, *line_str, *str_offsets, *addr,
-        *types;
+        *types, *loc, *loclists;
     bool big_endian;
 };
 

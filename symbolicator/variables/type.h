@@ -1,0 +1,51 @@
+/*
+ * Types: what a DW_AT_type leads to, its size, and its name as a C, C++ or Objective-C programmer
+ * writes it.
+ *
+ * Each type is read once for a process and kept. A type that cannot be read is TYPE_UNKNOWN.
+ */
+#ifndef VARIABLES_TYPE_H
+#define VARIABLES_TYPE_H
+
+#include "symbolicator/variables/context.h"
+
+enum variables_type_kind {
+    TYPE_UNKNOWN,
+    TYPE_VOID,
+    TYPE_BASE,
+    TYPE_POINTER,
+    TYPE_REFERENCE, /* & and && */
+    TYPE_MEMBER_POINTER,
+    TYPE_RECORD, /* struct, class, union */
+    TYPE_ENUM,
+    TYPE_ARRAY,
+    TYPE_FUNCTION,
+};
+
+enum { VARIABLES_DIMENSIONS_MAX = 8 };
+
+struct variables_type {
+    enum variables_type_kind kind;
+    const char *name;         /* as declared: "const char *", "struct item", "BOOL"; NULL = none */
+    struct variables_die die; /* without typedefs and qualifiers; none for void */
+    uint64_t size;            /* bytes; 0 = not known */
+    unsigned encoding;        /* DW_ATE_* of a base type */
+    bool is_union, is_objc_class, is_swift, is_vector, is_incomplete;
+    bool is_objc_bool;                         /* BOOL, whatever that is here */
+    bool is_boolean;                           /* typedef Boolean of CoreFoundation */
+    uint64_t counts[VARIABLES_DIMENSIONS_MAX]; /* of an array: elements of each dimension */
+    unsigned n_counts;
+    bool is_flexible;                     /* the first dimension has no bound */
+    const struct variables_type *element; /* of an array, all dimensions taken off */
+};
+
+/* The type with this DIE. Never NULL; offset UINT64_MAX is void. */
+const struct variables_type *variables_type_at(struct variables_image *image, uint64_t offset);
+/* The type that DW_AT_type of a DIE, or of its origins, names; void without one. */
+const struct variables_type *variables_type_of(const struct variables_die *die);
+/* The name of a type DIE without typedef: "Item", "basic_string<char>"; empty if it has none. */
+struct fz_span variables_type_tag_name(const struct variables_type *type);
+/* Is it a base type of this name ("char", "wchar_t")? */
+bool variables_type_is_named(const struct variables_type *type, const char *name);
+
+#endif
