@@ -41,6 +41,28 @@ static const uint32_t MAGIC = MH_MAGIC, COMMAND_SEGMENT = LC_SEGMENT;
 
 /* ---- load commands ---------------------------------------------------------------------------- */
 
+/* Load commands are small and follow one another: one read of a page serves many of them. An app has over a thousand
+ * images, and its threads are stopped meanwhile. */
+FRAMEZERO_WORK static struct {
+    uint64_t addr;
+    size_t n;
+    uint8_t bytes[FRAMEZERO_PAGE];
+} window;
+
+static bool
+peek(mach_port_t task, uint64_t addr, void *to, size_t size)
+{
+    if (addr < window.addr || addr - window.addr > window.n ||
+        size > window.n - (size_t)(addr - window.addr)) {
+        window.addr = addr;
+        window.n = framezero_memory_read_some(task, addr, window.bytes, sizeof(window.bytes));
+        if (size > window.n)
+            return false;
+    }
+    memcpy(to, window.bytes + (addr - window.addr), size);
+    return true;
+}
+
 static bool
 is_named(const char field[16], const char *name)
 {
@@ -75,8 +97,7 @@ read_sections(struct framezero_images *images, mach_port_t task,
 {
     SECTION section;
     for (uint32_t i = 0; i < n; i++) {
-        if (!framezero_memory_read(task, at + (uint64_t)i * sizeof(section), &section,
-                                   sizeof(section)))
+        if (!peek(task, at + (uint64_t)i * sizeof(section), &section, sizeof(section)))
             return;
         note_section(images, image, &section);
     }
@@ -87,8 +108,7 @@ read_segment(struct framezero_images *images, mach_port_t task, struct framezero
              uint64_t at, uint64_t command_size)
 {
     SEGMENT segment;
-    if (command_size < sizeof(segment) ||
-        !framezero_memory_read(task, at, &segment, sizeof(segment)))
+    if (command_size < sizeof(segment) || !peek(task, at, &segment, sizeof(segment)))
         return;
     /* __TEXT is the first segment with memory, so the slide is known when the others are read. */
     if (is_named(segment.segname, "__TEXT")) {
@@ -106,8 +126,8 @@ static bool
 read_image(struct framezero_images *images, mach_port_t task, struct framezero_image *image)
 {
     HEADER header;
-    if (!framezero_memory_read(task, image->addr, &header, sizeof(header)) ||
-        header.magic != MAGIC || header.sizeofcmds > COMMANDS_MAX)
+    if (!peek(task, image->addr, &header, sizeof(header)) || header.magic != MAGIC ||
+        header.sizeofcmds > COMMANDS_MAX)
         return false;
     image->cpu_type = (uint32_t)header.cputype;
     image->cpu_subtype = (uint32_t)header.cpusubtype & 0xffffff;
@@ -117,13 +137,13 @@ read_image(struct framezero_images *images, mach_port_t task, struct framezero_i
     for (uint32_t i = 0; i < header.ncmds; i++) {
         struct uuid_command command;
         if (end - at < sizeof(struct load_command) ||
-            !framezero_memory_read(task, at, &command, sizeof(struct load_command)) ||
+            !peek(task, at, &command, sizeof(struct load_command)) ||
             command.cmdsize < sizeof(struct load_command) || command.cmdsize > end - at)
             break;
         if (command.cmd == COMMAND_SEGMENT) {
             read_segment(images, task, image, at, command.cmdsize);
         } else if (command.cmd == LC_UUID && command.cmdsize >= sizeof(command) &&
-                   framezero_memory_read(task, at, &command, sizeof(command))) {
+                   peek(task, at, &command, sizeof(command))) {
             memcpy(image->uuid, command.uuid, sizeof(image->uuid));
             image->has_uuid = true;
         }
@@ -203,6 +223,7 @@ framezero_images_read(struct framezero_images *images, mach_port_t task)
     mach_msg_type_number_t count = TASK_DYLD_INFO_COUNT;
     uint8_t infos[INFOS_SIZE];
     images->n = images->n_sections = 0;
+    window.n = 0;
     images->is_cut = images->is_unknown = false;
     images->cache_low = images->cache_high = 0;
     if (task_info(task, TASK_DYLD_INFO, (task_info_t)&where, &count) != KERN_SUCCESS ||

@@ -114,6 +114,10 @@ framezero_regions_add(struct framezero_regions *regions, mach_port_t task, uint6
     unsigned at = 0;
     if (low < FIRST_PAGES)
         return;
+    if (regions->n == FRAMEZERO_REGIONS) {
+        regions->is_full = true;
+        return;
+    }
     while (at < regions->n && regions->list[at].addr + regions->list[at].size <= low)
         at++;
     if (at < regions->n && regions->list[at].addr <= low) {
@@ -130,10 +134,6 @@ framezero_regions_add(struct framezero_regions *regions, mach_port_t task, uint6
     size_t size = framezero_memory_read_some(task, low, scratch, (size_t)(high - low));
     if (size == 0)
         return;
-    if (regions->n == FRAMEZERO_REGIONS) {
-        regions->is_full = true;
-        return;
-    }
     memmove(&regions->list[at + 1], &regions->list[at],
             (regions->n - at) * sizeof(regions->list[0]));
     regions->list[at] = (struct framezero_region){low, (uint32_t)size, why};

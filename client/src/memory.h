@@ -39,7 +39,7 @@ enum framezero_why { FRAMEZERO_BY_REGISTER, FRAMEZERO_BY_STACK, FRAMEZERO_BY_MEM
 /* Sorted by address; regions do not overlap. */
 struct framezero_regions {
     unsigned n;
-    bool is_full; /* something was left out */
+    bool is_full; /* something may be left out */
     struct framezero_region {
         uint64_t addr;
         uint32_t size;

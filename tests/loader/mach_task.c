@@ -214,6 +214,15 @@ loader_infos_make(void)
         array[i][0] = loader_images[i]->addr;
         array[i][1] = (uint64_t)loader_images[i]->path;
     }
+    /* MH_DYLIB_IN_CACHE in the header of every library. */
+    for (unsigned i = 0; i < loader_n_images && has_fault("libraries_in_cache"); i++) {
+        uint32_t *flags = (uint32_t *)(loader_images[i]->addr + 24);
+        if (loader_images[i]->entry)
+            continue;
+        mprotect((void *)loader_images[i]->addr, 4096, PROT_READ | PROT_WRITE);
+        *flags |= 0x80000000u;
+        mprotect((void *)loader_images[i]->addr, 4096, PROT_READ | PROT_EXEC);
+    }
     if (has_fault("image_count"))
         n = UINT32_MAX;
     if (has_fault("image_array_null"))

@@ -139,6 +139,24 @@ class Captures(unittest.TestCase):
             self.assertEqual("12out_of_stock", crash["exception"])
             self.assertEqual("SIGABRT", crash["signal"])
 
+    def test_text_of_a_library(self):
+        """What a library left in __crash_info is the reason of an abort, and of nothing else."""
+        for arch in machine.ARCHES:
+            run = self.run_of(arch, "O2", "crashes", "says", extension=True)
+            for ending in (".json", "-corpse.json"):
+                self.assertEqual("Fatal error: Index out of range", run.reports[ending]["crash"]["reason"])
+            self.assertNotIn("reason", self.run_of(arch, "O2", "crashes", "abort").reports[".json"]["crash"])
+            silent = self.run_of(arch, "O2", "crashes", "says", privacy=ADDRESSES)
+            self.assertNotIn("reason", silent.reports[".json"]["crash"])
+
+    def test_images_of_the_shared_cache(self):
+        """Only those that an address leads to; all others are in every report."""
+        for arch in machine.ARCHES:
+            for env, way, want in (({}, "recursion", True), ({"LOADER_FAULTS": "libraries_in_cache"}, "recursion", False),
+                                   ({"LOADER_FAULTS": "libraries_in_cache"}, "library", True)):
+                report = self.run_of(arch, "O2", "crashes", way, env=env).reports[".json"]
+                self.assertEqual(want, "libshop.dylib" in [image["name"] for image in report["images"]], f"{arch} {way} {env}")
+
     def test_hang(self):
         """A hang is written while the app goes on, which then ends as usual."""
         for arch in machine.ARCHES:

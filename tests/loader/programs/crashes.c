@@ -6,6 +6,7 @@
 void *volatile app_hidden;
 int lib_apply(int (*callback)(void *), void *argument);
 int lib_poke(int *where, int value);
+void lib_say(const char *message);
 
 enum kind { KIND_BOOK = 3, KIND_FOOD = 7 };
 struct item {
@@ -289,6 +290,10 @@ main(int argc, char **argv)
         result = in_handler();
     if (!strcmp(way, "abort"))
         result = aborts();
+    if (!strcmp(way, "says")) {
+        lib_say("Fatal error: Index out of range");
+        result = aborts();
+    }
     if (!strcmp(way, "thread"))
         result = on_thread(nowhere);
     if (!strcmp(way, "hang"))

@@ -18,3 +18,16 @@ lib_poke(int *where, int value)
     *where = copy;
     return copy + 1;
 }
+
+/* What libraries leave for reports of their crash: {version, message, …} in a section of its own. */
+static struct {
+    unsigned long version;
+    const char *message, *signature, *backtrace, *message2;
+    unsigned long thread, dialog_mode, abort_cause;
+} crash_info __attribute__((section("__DATA,__crash_info"), used)) = {.version = 5};
+
+void
+lib_say(const char *message)
+{
+    crash_info.message = message;
+}
