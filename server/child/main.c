@@ -71,6 +71,7 @@ serve_one(struct child *child)
     }
     /* Only between jobs: while a report is resolved, its images hold pointers to open indexes. */
     child_cache_trim(child->cache);
+    child_slices_trim(child->slices);
     return !child->hung_up;
 }
 
@@ -98,10 +99,13 @@ main(void)
     if (code == FZ_OK)
         code = child_cache_create(&child.cache, &err);
     if (code == FZ_OK)
+        code = child_slices_create(&child.slices, &err);
+    if (code == FZ_OK)
         /* Only now: a parent counts a child that ends before this as one that does not start. */
         code = child_send(&child, PROTO_READY, NULL, &err);
     while (code == FZ_OK && serve_one(&child))
         continue;
+    child_slices_destroy(child.slices);
     child_cache_destroy(child.cache);
     proto_inbox_deinit(&child.inbox);
     return code == FZ_OK ? 0 : code == FZ_E_CONFLICT ? PROTO_EXIT_VERSION : 1;

@@ -11,13 +11,15 @@
 #include "server/resolve/resolve.h"
 #include "symbolicator/symbolicator.h"
 
-struct child_cache; /* cache.c */
+struct child_cache;  /* cache.c */
+struct child_slices; /* slices.c */
 
 struct child {
     struct limits limits;
     enum proto_role role;
     struct proto_inbox inbox;
     struct child_cache *cache;
+    struct child_slices *slices;
     struct fz_arena *arena; /* of the report that is resolved */
     bool hung_up;           /* the worker has closed its end: nothing more can be sent */
 };
@@ -55,6 +57,16 @@ FZ_MUST_CHECK enum fz_code child_cache_find(void *child, const struct report_ima
 FZ_MUST_CHECK enum fz_code child_learned_find(void *child, const struct report_image *image,
                                               const uint32_t *offsets, size_t n,
                                               struct resolve_learned *ret, struct fz_error *err);
+/* Open symbol files, the least recently used is closed first. */
+enum { CHILD_SLICES_ROOM = 16 };
+FZ_MUST_CHECK enum fz_code child_slices_create(struct child_slices **ret, struct fz_error *err);
+void child_slices_destroy(struct child_slices *slices);
+/* As child_cache_trim(). */
+void child_slices_trim(struct child_slices *slices);
+/* A resolve_files_fn: asks the worker for the dSYM and the binary. Borrowed until the next trim. */
+FZ_MUST_CHECK enum fz_code child_slices_find(void *child, const struct report_image *image,
+                                             struct sym_process_files *ret, struct fz_error *err);
+
 /* Hits and misses since the last call. */
 void child_cache_counts(struct child_cache *cache, uint64_t *ret_hits, uint64_t *ret_misses);
 

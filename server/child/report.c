@@ -190,6 +190,8 @@ child_symbolicate(struct child *child, struct fz_error *err)
     if (code == FZ_OK && learns)
         options.learned = child_learned_find;
     if (code == FZ_OK)
+        options.files = child_slices_find;
+    if (code == FZ_OK)
         code = fz_map_open_fd(report_fd, &raw, err);
     const struct raw body = {raw.bytes, reader};
     if (code == FZ_OK)

@@ -143,6 +143,21 @@ find_index(void *user, const struct report_image *image, unsigned rank, struct r
     return build(user, slice, &ret->index, err);
 }
 
+/* A resolve_files_fn: what the user gave for the image; a program with its own DWARF is both. */
+static enum fz_code
+find_files(void *user, const struct report_image *image, struct sym_process_files *ret,
+           struct fz_error *err FZ_UNUSED)
+{
+    const struct sym_file_slice *slice;
+    for (unsigned rank = 0; (slice = find_slice(user, &image->uuid, rank)); rank++) {
+        if (!ret->dsym && sym_file_slice_has_dwarf(slice))
+            ret->dsym = &slice->macho;
+        if (!ret->binary && !sym_macho_is_dsym(&slice->macho))
+            ret->binary = &slice->macho;
+    }
+    return FZ_OK;
+}
+
 struct naming {
     const struct sym_index *index;
     uint64_t load, vmaddr;
@@ -279,5 +294,6 @@ user_symbols_resolve(struct user_symbols *symbols, struct fz_span raw, const str
     if (code != FZ_OK)
         return code;
     name_images(symbols, ret, arena);
-    return resolve_report(ret, find_index, symbols, NULL, arena, err);
+    const struct resolve_options options = {.files = find_files};
+    return resolve_report(ret, find_index, symbols, &options, arena, err);
 }

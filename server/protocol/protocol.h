@@ -29,6 +29,9 @@
  *   LEARNED_IS    worker  u32 how many of the offsets it answers; for
  *                         each of those that has a name u32 which
  *                         offset, u32 offset of the start, text name
+ *   SYMBOLS       child   16 bytes UUID of an image, u8 proto_slice_kind:
+ *                         DSYM (any file with DWARF) or BINARY
+ *   SYMBOLS_ARE   worker  32 bytes SHA-256 of the slice, or nothing        the slice
  *   INTAKE        server  a body that a client sent: intake.h                the body, if it is long
  *   FILE          child   (a new, empty, writable file)
  *   FILE_IS       worker  u8 code, u32 number                              the file, if code is 0
@@ -55,7 +58,7 @@
 #include "symbolicator/symbolicator.h"
 
 enum {
-    PROTO_VERSION = 2,      /* changes with any message or with struct limits */
+    PROTO_VERSION = 3,      /* changes with any message or with struct limits */
     PROTO_EXIT_VERSION = 3, /* exit code of a child that is of another version */
     PROTO_FD = 3,           /* the child's end of the socket */
     PROTO_PACKET_MAX = 64 * 1024,
@@ -78,6 +81,8 @@ enum proto_kind {
     PROTO_INDEX_GET,
     PROTO_LEARNED,
     PROTO_LEARNED_IS,
+    PROTO_SYMBOLS,
+    PROTO_SYMBOLS_ARE,
     PROTO_FILE,
     PROTO_FILE_IS,
     PROTO_SLICE,

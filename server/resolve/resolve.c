@@ -15,33 +15,24 @@
 #include "base/arch/registers.h"
 #include "base/attr.h"
 #include "server/report/image_map.h"
+#include "server/resolve/images.h"
 #include "server/resolve/in_app.h"
 #include "server/resolve/learned.h"
+#include "server/resolve/stack.h"
+#include "server/resolve/stack_merge.h"
 #include "server/resolve/symbols.h"
 #include "server/resolve/types.h"
 #include "symbolicator/symbolicator.h"
-
-/* What is known of an image while the frames are walked. */
-struct image_index {
-    unsigned n_asked; /* ranks that were asked for */
-    bool ended;       /* there are no more */
-    struct file_index {
-        struct resolve_found found; /* index NULL: cannot be used */
-        uint64_t text_vmaddr;
-        bool named; /* it gave a name */
-    } files[RESOLVE_FILES_MAX];
-};
 
 struct resolver {
     struct report *report;
     bool has_cpu; /* what the process ran on is known */
     uint32_t cputype;
-    resolve_find_fn find;
-    void *user;
     struct fz_arena *arena;
-    struct image_index *images;
+    struct resolve_images images;
     struct report_image_map map;
     struct resolve_names names;
+    struct resolve_stacks stacks;
 };
 
 static void
@@ -95,51 +86,6 @@ find_image(struct resolver *r, uint64_t *addr, bool is_return)
     return -1;
 }
 
-/* The image's symbol file of that rank, asked for once; NULL if there is none that can be used.
- * Sets the image's state. */
-static enum fz_code
-index_of(struct resolver *r, int number, unsigned rank, struct file_index **ret,
-         struct fz_error *err)
-{
-    struct image_index *at = &r->images[number];
-    struct report_image *image = &r->report->images[number];
-    struct file_index *file = &at->files[rank];
-    *ret = NULL;
-    /* Also a file that could not be used is asked for once per report. */
-    if (rank < at->n_asked) {
-        *ret = file->found.index ? file : NULL;
-        return FZ_OK;
-    }
-    if (rank == 0)
-        image->state = REPORT_IMAGE_MISSING;
-    if (at->ended || !image->has_uuid)
-        return FZ_OK;
-    enum fz_code code = r->find(r->user, image, rank, &file->found, err);
-    at->n_asked = rank + 1;
-    if (code == FZ_E_NOT_FOUND) {
-        at->ended = true;
-        return FZ_OK;
-    }
-    /* One broken symbol file must not lose the names of the others. */
-    if (code == FZ_E_MALFORMED || code == FZ_E_UNSUPPORTED) {
-        file->found.index = NULL;
-        if (image->state == REPORT_IMAGE_MISSING)
-            image->state = REPORT_IMAGE_FAILED;
-        return FZ_OK;
-    }
-    if (code != FZ_OK)
-        return code;
-    struct sym_index_info info;
-    sym_index_info(file->found.index, &info);
-    file->text_vmaddr = info.text_vmaddr;
-    /* A symbol table alone: the report is done again when the dSYM comes. */
-    if (image->state != REPORT_IMAGE_FOUND)
-        image->wants_better = info.stats.max_dwarf_version == 0;
-    image->state = REPORT_IMAGE_FOUND;
-    *ret = file;
-    return FZ_OK;
-}
-
 static void
 locate(struct resolver *r, struct report_frame *frame, bool is_return)
 {
@@ -186,10 +132,10 @@ called_by(struct resolver *r, const struct report_frame *caller, const char **re
         caller->adjust == REPORT_ADJUST_EXACT)
         return FZ_OK;
     for (unsigned rank = 0; rank < RESOLVE_FILES_MAX && !*ret; rank++) {
-        struct file_index *file;
-        if (rank > 0 && rank >= r->images[caller->image].n_asked)
+        struct resolve_file *file;
+        if (rank > 0 && rank >= r->images.list[caller->image].n_asked)
             break; /* further files are not asked for this alone */
-        enum fz_code code = index_of(r, caller->image, rank, &file, err);
+        enum fz_code code = resolve_images_file(&r->images, caller->image, rank, &file, err);
         if (code != FZ_OK)
             return code;
         /* The offset comes from the report: the sum may wrap. */
@@ -226,11 +172,11 @@ name_frame(struct resolver *r, struct report_frame *frame, const struct report_f
     frame->lookup_offset = offset;
     bool any = false;
     for (unsigned rank = 0; rank < RESOLVE_FILES_MAX && frame->n_symbols == 0; rank++) {
-        struct file_index *file;
-        enum fz_code code = index_of(r, frame->image, rank, &file, err);
+        struct resolve_file *file;
+        enum fz_code code = resolve_images_file(&r->images, frame->image, rank, &file, err);
         if (code != FZ_OK)
             return code;
-        if (!file && r->images[frame->image].n_asked <= rank)
+        if (!file && r->images.list[frame->image].n_asked <= rank)
             break; /* there are no more */
         if (!file)
             continue;
@@ -322,35 +268,22 @@ frames_from_registers(struct resolver *r, struct report_thread *thread, struct f
     /* Without unwinding nothing shows whether lr holds a return address: only one that leads
      * into an image is taken. */
     if (lr && lr->value != pc->value && find_image(r, &addr, true) >= 0) {
-        frames[1] =
-            (struct report_frame){.addr = lr->value, .image = -1, .trust = REPORT_TRUST_CONTEXT};
+        frames[1] = (struct report_frame){
+            .addr = lr->value, .image = -1, .trust = REPORT_TRUST_LINK_REGISTER};
         thread->n_frames = 2;
     }
     return FZ_OK;
 }
 
-/* Which files the names of each image came from. */
+/* Chains, and for threads that came without memory and frames what their registers say. */
 static enum fz_code
-list_files(struct resolver *r, struct fz_error *err)
+find_frames(struct resolver *r, struct fz_error *err)
 {
-    for (size_t i = 0; i < r->report->n_images; i++) {
-        struct report_image *image = &r->report->images[i];
-        struct report_symbol_file *files = NULL;
-        size_t n = 0;
-        for (unsigned rank = 0; rank < r->images[i].n_asked; rank++) {
-            /* A file without a name for any frame does not explain the report. */
-            if (!r->images[i].files[rank].named)
-                continue;
-            if (!files)
-                files = fz_arena_array(r->arena, RESOLVE_FILES_MAX, sizeof(*files));
-            if (!files)
-                return fz_arena_fail(r->arena, err);
-            files[n++] = r->images[i].files[rank].found.file;
-        }
-        image->files = files;
-        image->n_files = n;
-    }
-    return FZ_OK;
+    enum fz_code code = resolve_stacks_unwind(&r->stacks, r->report, resolve_images_symbols,
+                                              &r->images, r->arena, err);
+    for (size_t i = 0; code == FZ_OK && i < r->report->n_threads; i++)
+        code = frames_from_registers(r, &r->report->threads[i], err);
+    return code;
 }
 
 /* The architecture of the first of these frames whose image has a symbol file. */
@@ -359,7 +292,7 @@ cpu_of_frames(struct resolver *r, const struct report_frame *frames, size_t n, b
               struct fz_error *err)
 {
     for (size_t i = 0; i < n && !r->has_cpu; i++) {
-        struct file_index *file;
+        struct resolve_file *file;
         struct sym_index_info info;
         uint64_t addr = frames[i].addr;
         int number = frames[i].image;
@@ -368,7 +301,7 @@ cpu_of_frames(struct resolver *r, const struct report_frame *frames, size_t n, b
         if (number < 0)
             continue;
         /* Rank 0 alone: all files of an image have its UUID, hence its architecture. */
-        enum fz_code code = index_of(r, number, 0, &file, err);
+        enum fz_code code = resolve_images_file(&r->images, number, 0, &file, err);
         if (code != FZ_OK)
             return code;
         if (!file)
@@ -427,19 +360,18 @@ resolve_report(struct report *report, resolve_find_fn find, void *user,
     struct resolver *r = fz_arena_alloc(arena, sizeof(*r));
     if (!r)
         return fz_arena_fail(arena, err);
-    *r = (struct resolver){.report = report, .find = find, .user = user, .arena = arena};
-    r->images = fz_arena_array(arena, report->n_images, sizeof(*r->images));
-    if (!r->images)
-        return fz_arena_fail(arena, err);
-    enum fz_code code = report_image_map_make(report, arena, &r->map, err);
+    *r = (struct resolver){
+        .report = report,
+        .arena = arena,
+        .images = {.find = find, .files = options ? options->files : NULL, .user = user},
+        .stacks = resolve_stacks_make()};
+    enum fz_code code = resolve_images_init(&r->images, report, arena, err);
+    if (code == FZ_OK)
+        code = report_image_map_make(report, arena, &r->map, err);
     if (code != FZ_OK)
         return code;
-    for (size_t i = 0; i < report->n_images; i++)
-        /* Only images of frames are asked for; the others keep this state. */
-        report->images[i].state = REPORT_IMAGE_UNUSED;
     resolve_names_init(&r->names, options, arena);
-    for (size_t i = 0; code == FZ_OK && i < report->n_threads; i++)
-        code = frames_from_registers(r, &report->threads[i], err);
+    code = find_frames(r, err);
     /* Before any address is looked up: it decides about the bits of Thumb and pointer
      * authentication. */
     if (code == FZ_OK)
@@ -450,13 +382,16 @@ resolve_report(struct report *report, resolve_find_fn find, void *user,
         /* Where an exception was thrown, all frames are callers. */
         code = resolve_frames(r, report->exception_frames, report->n_exception_frames, false, err);
     if (code == FZ_OK)
+        resolve_stack_drop_repeated(&r->stacks, report, arena);
+    if (code == FZ_OK)
         code = resolve_names_learned(&r->names, report, user, err);
     if (code == FZ_OK)
-        code = list_files(r, err);
+        code = resolve_images_list_files(&r->images, err);
     if (code == FZ_OK)
         code = settle_process(report, arena, err);
     if (code == FZ_OK)
         code = resolve_exception_type(report, arena, err);
+    resolve_stacks_deinit(&r->stacks);
     resolve_names_deinit(&r->names);
     return code;
 }

@@ -11,7 +11,7 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "server/report/report.h"
-#include "symbolicator/symbolicator.h"
+#include "symbolicator/process/process.h"
 
 /* Symbol files of one image that are looked into: where the best has no name the next one may. */
 enum { RESOLVE_FILES_MAX = 3 };
@@ -37,12 +37,19 @@ struct resolve_learned {
 typedef enum fz_code (*resolve_learned_fn)(void *user, const struct report_image *image,
                                            const uint32_t *offsets, size_t n,
                                            struct resolve_learned *ret, struct fz_error *err);
+/* The dSYM and the binary of an image, for its stack frames and values; borrowed until resolve
+ * returns, NULL = not there. Asked at most once for each image that a captured stack leads into. The
+ * index is resolve's own affair. */
+typedef enum fz_code (*resolve_files_fn)(void *user, const struct report_image *image,
+                                         struct sym_process_files *ret, struct fz_error *err);
 enum { RESOLVE_LEARNED_MAX = 4096 }; /* offsets of one report that are asked for */
 
 struct resolve_options {
     const char *const *cut_prefixes; /* path prefixes to cut from files; NULL = none */
     size_t n_cut_prefixes;
-    resolve_learned_fn learned; /* gets the user of resolve_find_fn; NULL = none are known */
+    /* Both get the user of resolve_find_fn; NULL = none are known. */
+    resolve_learned_fn learned;
+    resolve_files_fn files;
 };
 
 FZ_MUST_CHECK enum fz_code resolve_report(struct report *report, resolve_find_fn find, void *user,

@@ -7,6 +7,8 @@
 #include "server/worker/job.h"
 #include "storage/store_learned.h"
 
+enum { SLICE_RANKS_MAX = 16 }; /* files of one UUID that are looked through for a kind */
+
 /* The index that the child was offered last: it can fetch no other. */
 struct answers {
     struct worker *worker;
@@ -68,6 +70,51 @@ answer_index_get(void *user, struct child_process *child, struct fz_error *err)
         return code;
     proto_put_u8(&body, code == FZ_OK ? PROTO_INDEX_FOUND : PROTO_INDEX_FAILED);
     return child_process_send(child, PROTO_INDEX_IS, &body, &fd, fd >= 0 ? 1 : 0, err);
+}
+
+/* The best file with DWARF, or the best binary, of the image; NOT_FOUND: there is none. */
+static enum fz_code
+find_slice(const struct answers *a, const struct fz_uuid *uuid, enum proto_slice_kind kind,
+           struct fz_arena *arena, struct store_symbol *ret, struct fz_error *err)
+{
+    for (unsigned rank = 0; rank < SLICE_RANKS_MAX; rank++) {
+        const struct store_symbol_key key = {a->job->project_id, *uuid, rank};
+        enum fz_code code = store_symbol_find(a->worker->store, &key, arena, ret, NULL, err);
+        if (code != FZ_OK)
+            return code;
+        /* A program that was never stripped has its DWARF itself and is both. */
+        if (kind == PROTO_SLICE_DSYM ? ret->has_dwarf : ret->kind == STORE_SYMBOL_BINARY)
+            return FZ_OK;
+    }
+    return fz_fail(err, FZ_E_NOT_FOUND, "no such symbol file");
+}
+
+/* SYMBOLS: the dSYM or the binary of an image, of the job's project only. */
+static enum fz_code
+answer_symbols(void *user, struct child_process *child, struct fz_error *err)
+{
+    struct answers *a = user;
+    struct fz_uuid uuid;
+    struct fz_reader in = fz_reader_make(child->inbox.body, "question");
+    struct fz_span bytes = fz_read_bytes(&in, sizeof(uuid.bytes));
+    uint8_t kind = fz_read_u8(&in);
+    if (in.failed || (kind != PROTO_SLICE_DSYM && kind != PROTO_SLICE_BINARY))
+        return child_process_violation(child, err);
+    memcpy(uuid.bytes, bytes.data, sizeof(uuid.bytes));
+    FZ_CLEANUP(fz_arena_deinit) struct fz_arena arena = fz_arena_make(1024 * 1024);
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer body = fz_buffer_make(0);
+    FZ_CLEANUP(fz_closep) int fd = -1;
+    struct store_symbol symbol = {.name = NULL};
+    uint8_t hash[FZ_SHA256_LEN];
+    enum fz_code code = find_slice(a, &uuid, (enum proto_slice_kind)kind, &arena, &symbol, err);
+    if (code == FZ_OK && symbol.file_sha256 && strlen(symbol.file_sha256) == FZ_SHA256_TEXT - 1 &&
+        fz_text_unhex(fz_span_cstr(symbol.file_sha256), hash))
+        code = blob_get_fd(a->worker->blobs, symbol.file_sha256, &fd, err);
+    if (code != FZ_OK && code != FZ_E_NOT_FOUND)
+        return code;
+    if (fd >= 0)
+        fz_buffer_append(&body, hash, sizeof(hash));
+    return child_process_send(child, PROTO_SYMBOLS_ARE, &body, &fd, fd >= 0 ? 1 : 0, err);
 }
 
 /* LEARNED: names that other reports brought for an image. */
@@ -229,6 +276,7 @@ run(struct worker *w, const struct store_job *job, struct fz_arena *arena, struc
     static const struct child_process_answer kinds[] = {{PROTO_INDEX, answer_index},
                                                         {PROTO_INDEX_GET, answer_index_get},
                                                         {PROTO_LEARNED, answer_learned},
+                                                        {PROTO_SYMBOLS, answer_symbols},
                                                         {0}};
     const struct child_process_plan plan = {.role = PROTO_ROLE_REPORTS,
                                             .project_id = job->project_id,
