@@ -284,6 +284,59 @@ test_refused(void **state)
     assert_int_equal(err.offset, 12);
 }
 
+/* The vectors of each processor's context, in a dump whose contexts are large enough for all. */
+static void
+test_vectors(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *dump;
+        uint32_t cpu, flags_at, flags, without; /* the context's flags, and those without vectors */
+        size_t at;                              /* of the vectors in the context */
+        uint8_t n, size;
+    } cases[] = {
+        {"amd64", "crashpad_mac", 9, 48, 0x10000f, 0x100007, 416, 16, 16},
+        {"x86", "crashpad_mac", 0, 0, 0x1003f, 0x1001f, 364, 8, 16},
+        {"arm", "crashpad_mac", 5, 0, 0x40000006, 0x40000002, 80, 32, 8},
+        {"arm64", "crashpad_mac", 12, 0, 0x400007, 0x400003, 272, 32, 16},
+        {"arm64 of Breakpad", "crashpad_mac", 0x8003, 0, 0x80000006, 0x80000002, 284, 32, 16},
+    };
+    for (size_t i = 0; i < FZ_ARRAY_LEN(cases); i++) {
+        read_case(cases[i].dump);
+        size_t system = stream_at(7), list = stream_at(3), context = get32(list + 4 + 48 + 44);
+        size_t last = context + cases[i].at + (size_t)(cases[i].n - 1) * cases[i].size;
+        put32(system, (get32(system) & 0xffff0000) | cases[i].cpu);
+        /* Zeros alone: Breakpad's writer did not fill it. */
+        memset(input.data + context, 0, 1232);
+        put32(context + cases[i].flags_at, cases[i].flags);
+        struct report r = parse();
+        assert_int_equal(report_crashed_thread(&r)->n_vectors, 0);
+        put32(context + cases[i].at, 0x04030201);
+        put32(last + cases[i].size - 4, 0x0d0c0b0a);
+        r = parse();
+        const struct report_thread *thread = report_crashed_thread(&r);
+        if (thread->n_vectors != cases[i].n)
+            fail_msg("%s: %zu vectors", cases[i].name, thread->n_vectors);
+        for (uint8_t k = 0; k < cases[i].n; k++) {
+            assert_int_equal(thread->vectors[k].index, k);
+            assert_int_equal(thread->vectors[k].size, cases[i].size);
+        }
+        assert_memory_equal(thread->vectors[0].bytes, "\1\2\3\4", 5);
+        assert_memory_equal(thread->vectors[cases[i].n - 1].bytes + cases[i].size - 4,
+                            "\x0a\x0b\x0c\x0d", 4);
+        put32(context + cases[i].flags_at, cases[i].without);
+        r = parse();
+        assert_int_equal(report_crashed_thread(&r)->n_vectors, 0);
+        /* A context that ends before its vectors keeps its registers. */
+        put32(context + cases[i].flags_at, cases[i].flags);
+        put32(list + 4 + 48 + 40, (uint32_t)(last - context));
+        put32(stream_at(6) + 160, (uint32_t)(last - context));
+        r = parse();
+        assert_int_equal(report_crashed_thread(&r)->n_vectors, 0);
+        assert_true(report_crashed_thread(&r)->n_registers > 0);
+    }
+}
+
 /* Frame records that lead nowhere: below, beside, in a circle, out of the stack, to no image. */
 static void
 test_walk(void **state)
@@ -370,6 +423,7 @@ main(void)
         cmocka_unit_test_setup_teardown(test_exactness, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_check, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_refused, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_vectors, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_walk, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_every_cut, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_no_memory, set_up, tear_down),

@@ -3,6 +3,9 @@
  *
  *   ARM     4 + 4 * number: r0 to r15, cpsr
  *   ARM64   8 + 8 * number: x0 to x28, fp, lr, sp, pc; cpsr depends on the writer
+ *
+ * The vector registers follow in a save area of their own. Breakpad's writer for macOS says that the
+ * area is there, but leaves it zero: an area of zeros counts as not captured.
  */
 #include "server/ingest/minidump/minidump.h"
 
@@ -74,6 +77,61 @@ value_of(const struct minidump *m, const struct report_thread *thread,
     return reg ? reg->value : 0;
 }
 
+/* Where the vectors are, by the processor: those of x86 are in the form of its FXSAVE instruction. */
+struct vectors_place {
+    uint16_t flag;        /* of the context's flags: the area is there */
+    uint16_t flags;       /* offset of those flags */
+    uint16_t area, size;  /* the save area, with the control registers */
+    uint16_t first, each; /* offset and size of a vector */
+};
+
+static struct vectors_place
+vectors_of(enum fz_arch_cpu cpu, bool is_old)
+{
+    static const struct vectors_place places[] = {
+        [FZ_CPU_UNKNOWN] = {0},
+        [FZ_CPU_ARM64] = {4, 0, 272, 520, 272, 16},
+        [FZ_CPU_ARM] = {4, 0, 72, 264, 80, 8},
+        [FZ_CPU_X86_64] = {8, 48, 256, 512, 256 + 160, 16},
+        [FZ_CPU_X86] = {0x20, 0, 204, 512, 204 + 160, 16},
+    };
+    static const struct vectors_place old_arm64 = {4, 0, 276, 520, 284, 16};
+    return is_old ? old_arm64 : places[cpu];
+}
+
+static bool
+is_zero(struct fz_span bytes)
+{
+    for (size_t i = 0; i < bytes.len; i++) {
+        if (bytes.data[i])
+            return false;
+    }
+    return true;
+}
+
+/* Without them, as where the context ends before, the thread has its general registers alone. */
+static void
+read_vectors(struct minidump *m, struct fz_reader r, bool is_old, struct report_thread *thread)
+{
+    struct vectors_place place = vectors_of(m->cpu, is_old);
+    unsigned n = fz_arch_vectors(m->cpu);
+    bool is_there = (read_at(&r, place.flags, 4) & place.flag) != 0;
+    fz_read_seek(&r, place.area);
+    struct fz_span area = fz_read_bytes(&r, place.size);
+    if (!is_there || r.failed || is_zero(area))
+        return;
+    struct report_vector *vectors = ingest_alloc(&m->b, n, sizeof(*vectors));
+    for (unsigned i = 0; vectors && i < n; i++) {
+        fz_read_seek(&r, place.first + (size_t)place.each * i);
+        struct fz_span bytes = fz_read_bytes(&r, place.each);
+        vectors[i] = (struct report_vector){.index = (uint8_t)i, .size = (uint8_t)bytes.len};
+        if (bytes.len)
+            memcpy(vectors[i].bytes, bytes.data, bytes.len);
+    }
+    thread->vectors = vectors;
+    thread->n_vectors = vectors ? n : 0;
+}
+
 bool
 minidump_context(struct minidump *m, struct minidump_place place, struct minidump_thread *ret)
 {
@@ -95,9 +153,10 @@ minidump_context(struct minidump *m, struct minidump_place place, struct minidum
         registers[i] =
             (struct report_register){.value = read_at(&r, p.offset, p.size), .number = p.number};
     }
+    bool old = false;
     if (m->cpu == FZ_CPU_ARM64) {
         /* The flag is in another place of the word, so it says which of both records this is. */
-        bool old = (read_at(&r, 0, 4) & ARM64_OLD) != 0;
+        old = (read_at(&r, 0, 4) & ARM64_OLD) != 0;
         registers[n++] = (struct report_register){
             .value = read_at(&r, old ? CPSR_OLD : CPSR_NEW, 4), .number = FZ_ARM64_CPSR};
     }
@@ -110,6 +169,7 @@ minidump_context(struct minidump *m, struct minidump_place place, struct minidum
     ret->sp = value_of(m, ret->report, FZ_REGISTER_SP);
     ret->fp = value_of(m, ret->report, FZ_REGISTER_FP);
     ret->lr = value_of(m, ret->report, FZ_REGISTER_LR);
+    read_vectors(m, minidump_reader(m, place), old, ret->report);
     ret->has_context = true;
     return true;
 }

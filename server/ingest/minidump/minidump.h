@@ -8,7 +8,7 @@
 #ifndef INGEST_MINIDUMP_H
 #define INGEST_MINIDUMP_H
 
-#include "base/arch/registers.h"
+#include "base/arch/vectors.h"
 #include "base/reader.h"
 #include "server/ingest/common/json_member.h"
 
