@@ -445,6 +445,19 @@ memory_limit(struct ingest_builder *b, const char *where, size_t len)
     return kept;
 }
 
+void
+ingest_add_memory(struct ingest_builder *b, const struct report_memory *memory)
+{
+    struct report *r = b->report;
+    size_t room = room_of(r->n_memory);
+    struct report_memory *grown = ingest_grow(b, r->memory, r->n_memory, &room, sizeof(*grown));
+    if (!grown)
+        return;
+    b->memory_left -= memory->bytes.len;
+    grown[r->n_memory++] = *memory;
+    r->memory = grown;
+}
+
 bool
 ingest_hex_memory(struct ingest_builder *b, const char *where, uint64_t addr, struct fz_span hex,
                   struct report_memory *ret)

@@ -137,6 +137,8 @@ void ingest_set_address_of_codes(struct report_crash *crash);
 /* One more application-specific message; NULL adds nothing, false beyond INGEST_MESSAGES_MAX. */
 bool ingest_add_message(struct ingest_builder *b, const char *text);
 
+/* One more region of the report; its bytes are taken from memory_left, which must have them. */
+void ingest_add_memory(struct ingest_builder *b, const struct report_memory *memory);
 /* Captured bytes written as hex digits; false if they are something else (noted) or empty. What the
  * report may not carry any more (memory_left) is cut, with a note about `where`. */
 bool ingest_hex_memory(struct ingest_builder *b, const char *where, uint64_t addr,

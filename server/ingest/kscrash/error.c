@@ -1,6 +1,7 @@
 /* What happened, from crash.error: its type decides which of the other members count. */
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/arch/arch.h"
 #include "server/ingest/common/exception_names.h"
@@ -81,11 +82,29 @@ static void
 read_exit_reason(const struct ingest_kscrash *k)
 {
     struct ingest_builder *b = k->b;
-    uint64_t code;
     const json_t *exit = ingest_json_member(b, k->error, where, "exit_reason", JSON_OBJECT);
-    if (ingest_json_u64(b, exit, "crash.error.exit_reason", "code", &code))
-        b->report->crash.termination =
-            ingest_printf(b, "exit reason 0x%llx", (unsigned long long)code);
+    ingest_json_exit_reason(b, exit, "crash.error.exit_reason");
+    /* Version 3.0 of the client has its own word for it: "memory_limit", "low_battery"... */
+    if (!b->report->crash.termination)
+        b->report->crash.termination = ingest_json_text(b, k->error, where, "termination_reason");
+}
+
+/* What a limit was of: the client's word, in one of two members. */
+static const char *
+kind_of_resource(const struct ingest_kscrash *k)
+{
+    static const struct {
+        const char *word, *kind;
+    } rows[] = {{"cpu", "cpu"}, {"memory", "memory"}, {"disk", "disk_write"}, {"io", "disk_write"}};
+    static const char *const keys[] = {"subtype", "termination_reason"};
+    for (size_t i = 0; i < FZ_ARRAY_LEN(keys); i++) {
+        const char *text = json_string_value(json_object_get(k->error, keys[i]));
+        for (size_t n = 0; text && n < FZ_ARRAY_LEN(rows); n++) {
+            if (strncasecmp(text, rows[n].word, strlen(rows[n].word)) == 0)
+                return rows[n].kind;
+        }
+    }
+    return NULL;
 }
 
 static const char *
@@ -102,6 +121,8 @@ kind_of(const struct ingest_kscrash *k)
         if (strcmp(k->type, kinds[i].type) == 0)
             return kinds[i].kind;
     }
+    if (strcmp(k->type, "resource_termination") == 0)
+        return kind_of_resource(k);
     /* Version 2.x has `hang` beside an error of another type. */
     return json_is_object(json_object_get(k->error, "hang")) ? "hang" : NULL;
 }
@@ -147,4 +168,39 @@ ingest_kscrash_read_error(const struct ingest_kscrash *k)
     r->kind = kind_of(k);
     ingest_add_extra(b, "error", k->error, known);
     ingest_add_extra(b, "crash", k->crash, known_crash);
+}
+
+void
+ingest_kscrash_read_corpse(const struct ingest_kscrash *k)
+{
+    static const char at[] = "corpse.crashInfo";
+    struct ingest_builder *b = k->b;
+    struct report *r = b->report;
+    struct report_crash *crash = &r->crash;
+    const json_t *corpse = ingest_json_member(b, k->report, "", "corpse", JSON_OBJECT);
+    const json_t *info = ingest_json_member(b, corpse, "corpse", "crashInfo", JSON_OBJECT);
+    int64_t number;
+    if (!info)
+        return;
+    if (!r->process.name)
+        r->process.name = ingest_json_text(b, info, at, "processName");
+    if (!r->process.path)
+        r->process.path = ingest_json_text(b, info, at, "processPath");
+    if (!r->process.pid)
+        ingest_json_i64(b, info, at, "pid", &r->process.pid);
+    if (!crash->signal && ingest_json_i64(b, info, at, "signal", &number))
+        crash->signal = ingest_signal_name(number);
+    if (!crash->mach && ingest_json_i64(b, info, at, "machException", &number) && number > 0)
+        crash->mach = ingest_mach_exception((uint64_t)number);
+    bool is_access = crash->mach && strcmp(crash->mach, "EXC_BAD_ACCESS") == 0;
+    if (!crash->has_address && is_access)
+        crash->has_address = ingest_json_u64(b, info, at, "faultAddress", &crash->address);
+    const json_t *reason = json_object_get(info, "exitReason");
+    if (!crash->termination && json_is_object(reason))
+        ingest_json_exit_reason(b, reason, "corpse.crashInfo.exitReason");
+    const char *words = ingest_json_text(b, info, at, "exitReasonDescription");
+    if (words && crash->termination && !strstr(crash->termination, words))
+        crash->termination = ingest_printf(b, "%s %s", crash->termination, words);
+    else if (words && !crash->termination)
+        crash->termination = words;
 }

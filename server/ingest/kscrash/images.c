@@ -56,9 +56,12 @@ add_named(struct ingest_image_map *map, const json_t *frames)
         uint64_t addr;
         const json_t *frame = json_array_get(frames, i);
         const char *name = json_string_value(json_object_get(frame, "object_name"));
+        const char *text = json_string_value(json_object_get(frame, "object_uuid"));
+        struct fz_uuid uuid;
+        bool has_uuid = text && fz_uuid_parse(fz_span_cstr(text), &uuid) && !fz_uuid_is_nil(&uuid);
         if (!json_scan_u64(json_object_get(frame, "object_addr"), &key.addr) ||
-            !json_scan_u64(json_object_get(frame, "instruction_addr"), &addr) || !name ||
-            key.addr == 0 || addr < key.addr)
+            !json_scan_u64(json_object_get(frame, "instruction_addr"), &addr) ||
+            (!name && !has_uuid) || key.addr == 0 || addr < key.addr)
             continue;
         int number = ingest_image_map_add(map, &key);
         /* Listed images have their own size. */
@@ -69,8 +72,12 @@ add_named(struct ingest_image_map *map, const json_t *frames)
         /* Without a size it would reach to the next image, and frames without an image would be
          * in it. */
         uint64_t size = addr - key.addr < UINT64_MAX ? addr - key.addr + 1 : 0;
-        if (!image->name)
+        if (!image->name && name)
             image->name = ingest_text(b, fz_span_cstr(name));
+        if (has_uuid && !image->has_uuid) {
+            image->uuid = uuid;
+            image->has_uuid = true;
+        }
         if (image->size < size)
             image->size = size;
     }
@@ -96,7 +103,9 @@ ingest_kscrash_images_of_frames(struct ingest_builder *b, const json_t *report)
     add_named(&map, json_object_get(profile, "frames"));
     ingest_image_map_sort(&map);
     /* Without UUIDs no symbol file can be found for them. */
-    if (b->report->n_images > map.n_listed)
-        ingest_note(b, "%zu images are known from frames only, without their UUIDs",
-                    b->report->n_images - map.n_listed);
+    size_t n_unknown = 0;
+    for (size_t i = map.n_listed; i < b->report->n_images; i++)
+        n_unknown += !b->report->images[i].has_uuid;
+    if (n_unknown)
+        ingest_note(b, "%zu images are known from frames only, without their UUIDs", n_unknown);
 }

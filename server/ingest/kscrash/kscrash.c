@@ -8,6 +8,9 @@
  *             "threads":[{"index":0,"crashed":true,"backtrace":{"contents":[
  *                {"instruction_addr":4362092648,"object_addr":4362076160,"symbol_name":"..."}]}}]}}
  *
+ * A report that an extension wrote about the app's corpse (version 3.0 of the client) has `corpse`
+ * beside these. Its other payload, a summary of one run of the app, is not a report.
+ *
  * A crash of the reporter itself: one report is "minimal" (crash.crashed_thread, no threads), and
  * either holds the unfinished one as `recrash_report` or is held by it.
  */
@@ -52,10 +55,33 @@ is_header(struct fz_span value)
     return false;
 }
 
+/* {"schema_version":1,"run_id":"...","outcome":{...},"durations_ms":{...}}: sent for every run of the
+ * app, crash or not. */
+static bool
+is_run_summary(struct fz_span text)
+{
+    unsigned schema = 0, run = 0, summary = 0;
+    struct json_walk walk = json_walk_start(text);
+    struct json_member member;
+    while (json_walk_next(&walk, &member)) {
+        schema += fz_span_is(member.key, "schema_version");
+        run += fz_span_is(member.key, "run_id");
+        summary += fz_span_is(member.key, "outcome") || fz_span_is(member.key, "durations_ms") ||
+                   fz_span_is(member.key, "sessions");
+        /* A report may have such members as well. */
+        if (fz_span_is(member.key, "crash") || fz_span_is(member.key, "framezero") ||
+            fz_span_is(member.key, "threads"))
+            return false;
+    }
+    return schema && run && summary;
+}
+
 static bool
 kscrash_detect(struct fz_span head)
 {
     bool crash = false, rest = false, header = false;
+    if (is_run_summary(head))
+        return true;
     struct json_walk walk = json_walk_start(head);
     struct json_member member;
     while (json_walk_next(&walk, &member)) {
@@ -90,6 +116,11 @@ need_crash(struct fz_span text, struct fz_error *err)
 {
     struct json_walk walk = json_walk_start(text);
     struct json_member member;
+    /* Stored as a report it would be counted as a crash. */
+    if (is_run_summary(text))
+        return fz_fail_at(err, FZ_E_UNSUPPORTED, 0,
+                          "KSCrash run summary: not a report; it says that a run of the app ended "
+                          "and is not stored");
     while (json_walk_next(&walk, &member)) {
         if (((fz_span_is(member.key, "crash") || fz_span_is(member.key, "recrash_report") ||
               fz_span_is(member.key, "report")) &&
@@ -229,7 +260,8 @@ static void
 read_origin(struct ingest_builder *b, const json_t *root, const json_t *main, const json_t *other)
 {
     static const char *const id_keys[] = {"id", "run_id", NULL};
-    static const char *const known[] = {"id", "timestamp", "timestamp_millis", NULL};
+    static const char *const known[] = {
+        "id", "timestamp", "timestamp_millis", "run_id", "session_id", "monitor_id", NULL};
     static const char *const known_root[] = {
         "report",     "binary_images",  "system",           "crash", "user",
         "incomplete", "recrash_report", "sentry_sdk_scope", NULL};
@@ -239,6 +271,11 @@ read_origin(struct ingest_builder *b, const json_t *root, const json_t *main, co
     if (!json_is_object(own))
         own = json_object_get(other, "report");
     r->timestamp_ms = read_timestamp(b, own, "report");
+    r->run_id = ingest_json_text(b, own, "report", "run_id");
+    r->session_id = ingest_json_text(b, own, "report", "session_id");
+    r->capture.way = ingest_json_text(b, own, "report", "monitor_id");
+    if (json_is_object(json_object_get(main, "corpse")))
+        r->capture.way = "corpse";
     const json_t *system = either(main, other, "system");
     if (system)
         read_system(b, system);
@@ -289,6 +326,7 @@ read_report(struct ingest_builder *b, const json_t *root, const json_t *inner)
     struct ingest_kscrash k = kscrash_of(b, main);
     read_origin(b, root, main, other);
     ingest_kscrash_read_error(&k);
+    ingest_kscrash_read_corpse(&k);
     ingest_kscrash_read_images(b, either(main, other, "binary_images"));
     ingest_kscrash_read_threads(&k);
     ingest_kscrash_read_profile(&k);

@@ -19,6 +19,8 @@ struct ingest_kscrash {
 /* Each fills its part of b->report; memory failures stay in b->failed. */
 void ingest_kscrash_read_error(const struct ingest_kscrash *k);
 void ingest_kscrash_read_threads(const struct ingest_kscrash *k);
+/* What the kernel recorded of a process that is dead, where the report lacks it. After the error. */
+void ingest_kscrash_read_corpse(const struct ingest_kscrash *k);
 /* The thread in which the reporter itself crashed, after the others. */
 void ingest_kscrash_read_recrash(const struct ingest_kscrash *k);
 void ingest_kscrash_read_profile(const struct ingest_kscrash *k);

@@ -8,6 +8,8 @@
 #include "base/json/scan.h"
 #include "server/ingest/kscrash/kscrash.h"
 
+enum { NOTABLE_MAX = 1024 };
+
 bool
 ingest_kscrash_read_frame(void *user, const json_t *value, const char *where,
                           struct report_frame *ret)
@@ -50,6 +52,37 @@ read_stack(struct ingest_builder *b, const json_t *object, const char *where,
         ingest_hex_memory(b, at, addr,
                           fz_span_make(json_string_value(contents), json_string_length(contents)),
                           &thread->stack);
+}
+
+/* Texts that the reporter found at registers and on the stack, as the memory that they are: the
+ * reporter takes a text only with the zero byte at its end. */
+static void
+read_notable(struct ingest_builder *b, const json_t *object)
+{
+    const json_t *notable = json_object_get(object, "notable_addresses");
+    struct report *r = b->report;
+    const char *name;
+    json_t *value;
+    json_object_foreach((json_t *)(uintptr_t)notable, name, value)
+    {
+        const char *type = json_string_value(json_object_get(value, "type"));
+        const json_t *text = json_object_get(value, "value");
+        size_t len = json_string_length(text) + 1;
+        uint64_t addr;
+        /* The values of objects are made from several places. U+FFFD stands for a byte that JSON
+         * cannot have. */
+        if (!type || strcmp(type, "string") != 0 || len < 2 || len > b->memory_left ||
+            r->n_memory >= NOTABLE_MAX || strlen(json_string_value(text)) + 1 != len ||
+            strstr(json_string_value(text), "\xef\xbf\xbd") ||
+            !json_scan_u64(json_object_get(value, "address"), &addr) || addr > UINT64_MAX - len)
+            continue;
+        const char *copy = ingest_text(b, fz_span_cstr(json_string_value(text)));
+        struct report_memory memory = {.addr = addr, .why = "notable"};
+        if (!copy)
+            return;
+        memory.bytes = fz_span_make(copy, len);
+        ingest_add_memory(b, &memory);
+    }
 }
 
 static bool
@@ -99,6 +132,7 @@ read_thread(const struct ingest_kscrash *k, const json_t *object, const char *wh
     /* esr and far belong to the crash, but people look for them beside the others. */
     ingest_json_registers(b, json_object_get(registers, "exception"), where, thread);
     read_stack(b, object, where, thread);
+    read_notable(b, object);
     read_backtrace(k, object, where, thread);
 }
 
