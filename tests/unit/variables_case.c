@@ -83,10 +83,15 @@ make_frames(struct run *run, const struct variables_case *one)
     struct sym_unwind_frame *frame = &run->frames[0], *caller = &run->frames[1];
     *frame = (struct sym_unwind_frame){.pc = (one->pc ? one->pc : 0x1180) + CASE_SLIDE,
                                        .is_return = one->is_return};
+    enum fz_arch_cpu cpu = one->cpu ? one->cpu : FZ_CPU_ARM64;
     sym_registers_set(&frame->registers, 0, 5);
-    sym_registers_set(&frame->registers, 19, (UINT64_C(1) << 32) + 7);
-    sym_registers_set(&frame->registers, FZ_ARM64_FP, CASE_STACK + 0x10);
-    sym_registers_set(&frame->registers, FZ_ARM64_SP, CASE_STACK);
+    if (cpu == FZ_CPU_ARM64)
+        sym_registers_set(&frame->registers, 19, (UINT64_C(1) << 32) + 7);
+    sym_registers_set(&frame->registers, fz_arch_register_of_role(cpu, FZ_REGISTER_FP),
+                      CASE_STACK + 0x10);
+    sym_registers_set(&frame->registers, fz_arch_register_of_role(cpu, FZ_REGISTER_SP), CASE_STACK);
+    frame->has_cfa = one->is_exact;
+    frame->cfa = CASE_STACK + 0x30;
     memcpy(frame->registers.vectors[8].bytes, &number, sizeof(number));
     frame->registers.vectors[8].size = 8;
     memset(frame->registers.vectors[0].bytes, 0xff, 16);
@@ -106,9 +111,15 @@ variables_case_run(const struct variables_case *one, struct fz_buffer *out)
     FZ_CLEANUP(sym_variables_destroyp) struct sym_variables *variables = NULL;
     struct fz_error err = {0};
     /* Of version 5 only the header differs; its offsets are one byte higher. */
-    snprintf(info, sizeof(info), "{ %s 1 8:1000 4:1000 c %s%s 2 'f' 8:1100 4:100 u1 6d %s 0 %s 0 }",
-             one->is_v5 ? "2:5 1 8 4:0" : "2:4 4:0 8", TYPES, one->types ? one->types : "",
-             one->body, one->after ? one->after : "");
+    enum fz_arch_cpu cpu = one->cpu ? one->cpu : FZ_CPU_ARM64;
+    bool is_32 = fz_arch_pointer_bits(cpu) == 32;
+    const char *header = one->is_v5 ? "2:5 1 8 4:0" : is_32 ? "2:4 4:0 4" : "2:4 4:0 8";
+    const char *address = is_32 ? "4" : "8";
+    snprintf(info, sizeof(info),
+             "{ %s 1 %s:1000 4:1000 %x %s%s 2 'f' %s:1100 4:100 u1 %x %s 0 %s 0 }", header, address,
+             one->language ? one->language : 0xc, TYPES, one->types ? one->types : "", address,
+             0x50u + (unsigned)fz_arch_register_of_role(cpu, FZ_REGISTER_FP), one->body,
+             one->after ? one->after : "");
     const struct dwarf_text text = {.info = info,
                                     .abbrev = ABBREVS,
                                     .loc = one->loc,
@@ -124,7 +135,7 @@ variables_case_run(const struct variables_case *one, struct fz_buffer *out)
     const struct sym_process_region regions[] = {{CASE_STACK, fz_buffer_span(&stack)},
                                                  {MEMORY_AT, fz_buffer_span(&memory)}};
     const struct sym_process_image image = {.addr = CODE_LOW + CASE_SLIDE, .size = 0xff000};
-    const struct sym_process_source source = {.cpu = FZ_CPU_ARM64,
+    const struct sym_process_source source = {.cpu = cpu,
                                               .regions = regions,
                                               .n_regions = 2,
                                               .images = &image,

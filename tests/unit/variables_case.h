@@ -21,7 +21,10 @@ struct variables_case {
     const char *after; /* DIEs after f; NULL = none */
     const char *loc, *loclists, *addr, *str_offsets;
     bool is_v5;
-    uint64_t pc; /* in the file; 0 = 0x1180 */
+    unsigned language;    /* DW_LANG_*; 0 = C99 */
+    enum fz_arch_cpu cpu; /* 0 = arm64; of 32 bits, the types are 4 bytes earlier */
+    bool is_exact;        /* the first frame has a CFA, CASE_STACK + 0x30 */
+    uint64_t pc;          /* in the file; 0 = 0x1180 */
     bool is_return;
     uint64_t caller_pc; /* in the file, a return address; 0 = no caller */
     const char *stack;  /* bytes at CASE_STACK, as text */
@@ -31,7 +34,8 @@ struct variables_case {
 
 /* What sym_variables_at() finds in the first frame, a line for each variable:
  * "name kind availability = value (fields)". x0 is 5, x19 is 7 + 2^32, x29 is CASE_STACK + 0x10,
- * v8 has the double 2.5, v0 all ones; x1 is not known. In the caller x19 is 99, x20 is 0x9000. */
+ * v8 has the double 2.5, v0 all ones; x1 is not known. Of another processor, register 0 is 5, the
+ * frame pointer and sp are the same, and so is vector 8. In the caller x19 is 99, x20 is 0x9000. */
 void variables_case_run(const struct variables_case *one, struct fz_buffer *out);
 
 #endif
