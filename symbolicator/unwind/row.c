@@ -166,8 +166,10 @@ unwind_row_apply(struct sym_process *process, const struct unwind_row *row, uint
         if (a.cfa % (cpu == FZ_CPU_ARM64 ? 16 : a.slot) != 0 || a.cfa < lowest)
             return UNWIND_BAD;
         /* Tables are right about it even where the chain ends; a record may be a guess. */
-        frame->has_cfa = row->trust == SYM_TRUST_CFI || row->trust == SYM_TRUST_COMPACT;
-        frame->cfa = a.cfa;
+        if (!frame->has_cfa && (row->trust == SYM_TRUST_CFI || row->trust == SYM_TRUST_COMPACT)) {
+            frame->has_cfa = true;
+            frame->cfa = a.cfa;
+        }
     }
     if (!evaluate(&a, &row->pc, fz_arch_register_of_role(cpu, FZ_REGISTER_LR), &pc))
         return UNWIND_NO_MEMORY;
@@ -183,5 +185,6 @@ unwind_row_apply(struct sym_process *process, const struct unwind_row *row, uint
     if (has_cfa)
         sym_registers_set(&ret->registers, fz_arch_register_of_role(cpu, FZ_REGISTER_SP), a.cfa);
     frame->has_cfa = has_cfa;
+    frame->cfa = a.cfa;
     return UNWIND_OK;
 }

@@ -222,6 +222,14 @@ test_smashed_fp(void **state)
     unwind_case_run(&c, 100);
     unwind_case_want(&c, (uint64_t[]){UNWIND_IMAGE + 0x1018, UNWIND_IMAGE + 0x100c, 0x200030, 0},
                      SYM_UNWIND_END_BASE);
+    sym_process_destroy(c.process);
+    /* Where the caller is in no image, the CFA of the last frame is known all the same. */
+    unwind_case_put(&c, s + 0x18, 0x999999);
+    unwind_case_run(&c, 100);
+    assert_int_equal(c.chain.n, 2);
+    assert_int_equal(c.chain.end, SYM_UNWIND_END_NO_CODE);
+    assert_true(c.chain.frames[1].has_cfa);
+    assert_int_equal(c.chain.frames[1].cfa, s + 0x20);
     unwind_case_end(&c);
 }
 
