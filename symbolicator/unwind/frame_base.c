@@ -225,9 +225,10 @@ check_arm(const struct view *v, struct unwind_row *row)
         return true;
     bool is_last = is_last_arm64(v);
     if (is_in_function(v, lr)) {
-        if (is_last)
-            return make_entry(v, 0, row);
-        return !has_left_record(v) || make_leaf(v, row);
+        struct unwind_row other;
+        if (find_recursive(v, lr, &other))
+            *row = other;
+        return true;
     }
     uint64_t place = base + (uint64_t)row->cfa.offset + (uint64_t)row->pc.offset;
     if (sym_process_read_uint(step->process, place, (unsigned)v->word, &saved) &&
@@ -236,15 +237,41 @@ check_arm(const struct view *v, struct unwind_row *row)
     return is_last ? make_entry(v, 0, row) : make_leaf(v, row);
 }
 
+/* Code of x86 pushes registers one by one, and pops them: what would be saved below sp is still, or
+ * again, in its register. */
+static void
+check_pushed(const struct view *v, struct unwind_row *row)
+{
+    const struct sym_registers *registers = &v->step->frame->registers;
+    uint64_t base, sp;
+    if (row->cfa.where != UNWIND_IS || !sym_registers_get(registers, row->cfa.reg, &base) ||
+        !sym_registers_get(registers, v->sp, &sp))
+        return;
+    for (int i = 0; i < FZ_REGISTER_NUMBERS; i++) {
+        struct unwind_rule *rule = &row->registers[i];
+        uint64_t place = base + (uint64_t)row->cfa.offset + (uint64_t)rule->offset;
+        if (rule->where == UNWIND_AT && place < sp)
+            rule->where = UNWIND_SAME;
+    }
+}
+
 bool
-unwind_check_epilogue(struct unwind_step *step, struct unwind_row *row)
+unwind_check_row(struct unwind_step *step, struct unwind_row *row)
 {
     if (!step->is_exact || !step->has_function || row->trust == SYM_TRUST_LINK_REGISTER)
         return true;
     struct view v = view_of(step);
+    /* Compact unwind information describes no prologue, not even where it begins. */
+    if (row->trust == SYM_TRUST_COMPACT && step->addr == step->function.start)
+        return make_entry(&v, 0, row);
     if (step->cpu == FZ_CPU_ARM64 || step->cpu == FZ_CPU_ARM)
         return check_arm(&v, row);
-    if (v.base.kind != UNWIND_BASE_NONE && step->addr + 1 == v.base.high)
+    struct unwind_row other;
+    if (row->trust == SYM_TRUST_COMPACT && v.base.kind == UNWIND_BASE_FP && find_x86(&v, &other))
+        *row = other;
+    else if (v.base.kind != UNWIND_BASE_NONE && step->addr + 1 == v.base.high)
         return make_entry(&v, 0, row);
+    else if (row->trust == SYM_TRUST_COMPACT)
+        check_pushed(&v, row);
     return true;
 }

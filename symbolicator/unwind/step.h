@@ -43,6 +43,6 @@ bool unwind_frame_base(struct unwind_step *step, struct unwind_row *ret);
 
 /* Correct a row of a table where the registers show that the epilogue has begun, or the prologue has
  * not ended. False: the row is wrong. */
-bool unwind_check_epilogue(struct unwind_step *step, struct unwind_row *row);
+bool unwind_check_row(struct unwind_step *step, struct unwind_row *row);
 
 #endif

@@ -37,7 +37,7 @@ ask_sources(struct unwind_step *step, struct sym_unwind_frame *ret)
         if (!sources[i](step, &row))
             continue;
         if (sources[i] != unwind_code && sources[i] != unwind_frame_base &&
-            !unwind_check_epilogue(step, &row))
+            !unwind_check_row(step, &row))
             continue;
         enum unwind_result result =
             unwind_row_apply(step->process, &row, step->lowest, step->frame, ret);
