@@ -182,6 +182,10 @@ child_symbolicate(struct child *child, struct fz_error *err)
     envelope.received_ms = (int64_t)fz_read_u64(&in);
     const char *prefixes = proto_get_text(&in, PROTO_PREFIXES_MAX, &arena);
     bool learns = fz_read_u8(&in) != 0;
+    bool has_values = fz_read_u8(&in) != 0;
+    struct resolve_redact_rules rules;
+    rules.allow = proto_get_text(&in, PROTO_REDACT_MAX, &arena);
+    rules.deny = proto_get_text(&in, PROTO_REDACT_MAX, &arena);
     const char *reader = proto_get_text(&in, PROTO_TEXT_MAX, &arena);
     struct resolve_options options;
     enum fz_code code = fz_read_done(&in, err);
@@ -189,8 +193,11 @@ child_symbolicate(struct child *child, struct fz_error *err)
         code = split_prefixes(prefixes, &arena, &options, err);
     if (code == FZ_OK && learns)
         options.learned = child_learned_find;
-    if (code == FZ_OK)
+    if (code == FZ_OK) {
         options.files = child_slices_find;
+        options.values = has_values;
+        options.redact = &rules;
+    }
     if (code == FZ_OK)
         code = fz_map_open_fd(report_fd, &raw, err);
     const struct raw body = {raw.bytes, reader};

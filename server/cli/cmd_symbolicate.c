@@ -49,6 +49,11 @@ static const struct option_spec own_options[] = {
      .offset = offsetof(struct arguments, options.form),
      .value = REPORT_FORM_IPS,
      .help = "Write Apple's .ips: one that came as such is kept, and only its frames get names."},
+    {.name = "variables",
+     .offset = offsetof(struct arguments, options.variables),
+     .help = "Show the names, types and values of parameters and locals in each frame, as far as "
+             "the report has registers and memory: as a debugger's bt full does, or with --json. "
+             "Give the program itself with --dsym too: with it more values can be read."},
     {.name = "rebuild",
      .offset = offsetof(struct arguments, options.rebuild),
      .help = "Write the whole report anew, also where its text could be kept."},
@@ -57,6 +62,8 @@ static const struct option_spec own_options[] = {
 static const struct arguments defaults = {.options.form = REPORT_FORM_CRASH};
 static const struct command_example examples[] = {
     {"framezero symbolicate Shop.ips --dsym Shop.app.dSYM", "a report of a device to names"},
+    {"framezero symbolicate Shop.json --dsym Shop.dSYM --dsym Shop --variables",
+     "the values of variables too, from the dSYM and the program"},
     {"framezero symbolicate reports/ --dsym Shop.xcarchive -o out",
      "every report of a folder, one file each"},
     {NULL, NULL},
@@ -70,6 +77,13 @@ run_with(struct user_symbols *symbols, const struct command_call *call)
     /* Before the symbols are opened, which may take long. */
     if (arguments->arch && user_symbols_set_arch(symbols, arguments->arch, &err) != FZ_OK)
         return term_wrong_usage(cmd_symbolicate.name, &err);
+    if (arguments->options.variables && arguments->options.form == REPORT_FORM_IPS) {
+        fz_ignore(fz_fail(&err, FZ_E_UNSUPPORTED,
+                          "--variables: an .ips has no place for values; use --json or neither"));
+        return term_wrong_usage(cmd_symbolicate.name, &err);
+    }
+    if (arguments->options.variables)
+        user_symbols_want_variables(symbols);
     for (size_t i = 0; i < arguments->dsyms.n; i++) {
         if (user_symbols_add(symbols, arguments->dsyms.items[i], &err) != FZ_OK)
             return term_failed(cmd_symbolicate.name, &err);

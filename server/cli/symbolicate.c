@@ -11,6 +11,7 @@
 #include "server/ingest/ingest.h"
 #include "server/process/limits.h"
 #include "server/report/annotate.h"
+#include "server/report/render.h"
 
 static const char command[] = "symbolicate";
 
@@ -38,8 +39,11 @@ symbolicate_one(struct symbolicate *s, const char *name, struct fz_span raw, str
     if (code != FZ_OK)
         return code;
     struct report_envelope envelope = {.id = report.id};
-    code = report_write(&report, &envelope, text, (enum report_form)s->options->form, &out, &kept,
-                        err);
+    if (s->options->variables && s->options->form == REPORT_FORM_CRASH)
+        code = report_render_variables(&report, &envelope, &out, err);
+    else
+        code = report_write(&report, &envelope, text, (enum report_form)s->options->form, &out,
+                            &kept, err);
     if (code != FZ_OK)
         return code;
     /* Before it is written: messages about symbols then precede the report they are about. */

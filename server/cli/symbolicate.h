@@ -12,6 +12,7 @@
 struct symbolicate_options {
     int form;           /* enum report_form */
     bool rebuild;       /* also where the text could be kept */
+    bool variables;     /* with their values: JSON, or text of its own form */
     const char *output; /* a folder: one file per report; NULL: standard output */
 };
 

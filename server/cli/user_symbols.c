@@ -21,6 +21,7 @@ struct user_symbols {
     } * indexes;
     size_t n_indexes, indexes_room;
     const char *arch; /* static, NULL = any */
+    bool has_variables;
 };
 
 enum fz_code
@@ -72,6 +73,12 @@ user_symbols_set_arch(struct user_symbols *symbols, const char *arch, struct fz_
                        arch);
     symbols->arch = fz_arch_name(type, subtype);
     return FZ_OK;
+}
+
+void
+user_symbols_want_variables(struct user_symbols *symbols)
+{
+    symbols->has_variables = true;
 }
 
 static enum fz_code
@@ -294,6 +301,6 @@ user_symbols_resolve(struct user_symbols *symbols, struct fz_span raw, const str
     if (code != FZ_OK)
         return code;
     name_images(symbols, ret, arena);
-    const struct resolve_options options = {.files = find_files};
+    const struct resolve_options options = {.files = find_files, .values = symbols->has_variables};
     return resolve_report(ret, find_index, symbols, &options, arena, err);
 }

@@ -30,6 +30,9 @@ FZ_MUST_CHECK enum fz_code user_symbols_add(struct user_symbols *symbols, const 
 FZ_MUST_CHECK enum fz_code user_symbols_set_arch(struct user_symbols *symbols, const char *arch,
                                                  struct fz_error *err);
 
+/* Reports get the values of parameters and locals, too. */
+void user_symbols_want_variables(struct user_symbols *symbols);
+
 /* Any accepted format in, the resolved report out (in the arena). Errors as ingest_parse() and
  * resolve_report(). A symbol file that cannot be used makes its image REPORT_IMAGE_FAILED.
  * An image without a UUID gets the symbols that have its name, if only one of them fits. */

@@ -14,8 +14,10 @@
  *   READY         child   (it is restricted and takes requests)
  *   SYMBOLICATE   worker  text id, text project, i64 received_ms,          report, result
  *                         text path prefixes to cut, one a line,
- *                         u8 whether names are learned, text reader of
- *                         the report (ingest_parse_as())
+ *                         u8 whether names are learned, u8 whether
+ *                         values are shown, text entries that allow
+ *                         them, text entries that redact them, text
+ *                         reader of the report (ingest_parse_as())
  *   READ_SYMBOLS  worker  text file name                                   upload; a BCSymbolMap
  *                                                                          for all of it, or none
  *   INDEX         child   16 bytes UUID of an image, u8 rank
@@ -61,11 +63,12 @@ enum {
     PROTO_VERSION = 3,      /* changes with any message or with struct limits */
     PROTO_EXIT_VERSION = 3, /* exit code of a child that is of another version */
     PROTO_FD = 3,           /* the child's end of the socket */
-    PROTO_PACKET_MAX = 64 * 1024,
+    PROTO_PACKET_MAX = 128 * 1024,
     PROTO_FDS_MAX = 2,
     PROTO_TEXT_MAX = 4096, /* of one text in a message from the child */
     PROTO_NAME_MAX = 1024,
     PROTO_PREFIXES_MAX = 32 * 1024,
+    PROTO_REDACT_MAX = 33 * 1024, /* 256 entries of 128 bytes, one a line */
     PROTO_LEARNED_MAX = 4096,     /* names that one report brings */
     PROTO_REACH_MAX = 256 * 1024, /* a function is hardly longer; a false one would reach far */
     PROTO_ASK_MAX = 256,          /* offsets of one question for learned names */

@@ -1,5 +1,7 @@
 #include "server/resolve/images.h"
 
+#include "server/resolve/in_app.h"
+
 enum fz_code
 resolve_images_init(struct resolve_images *images, struct report *report, struct fz_arena *arena,
                     struct fz_error *err)
@@ -73,6 +75,9 @@ resolve_images_symbols(void *user, size_t number, struct sym_process_files *ret,
         code = r->files(r->user, image, ret, err);
     if (file)
         ret->index = file->found.index;
+    /* The system's binaries do not come. */
+    if (r->wants_binaries && ret->dsym && !ret->binary && resolve_in_app_image(r->report, number))
+        r->report->images[number].wants_better = true;
     /* A file that cannot be had leaves the others. */
     return file ? FZ_OK : code;
 }

@@ -14,6 +14,7 @@ struct resolve_images {
     resolve_find_fn find;
     resolve_files_fn files; /* NULL = none */
     void *user;             /* of both */
+    bool wants_binaries;    /* own images with a dSYM alone wait for their binary */
     struct fz_arena *arena;
     struct resolve_image {
         unsigned n_asked; /* ranks that were asked for */

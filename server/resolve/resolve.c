@@ -22,6 +22,7 @@
 #include "server/resolve/stack_merge.h"
 #include "server/resolve/symbols.h"
 #include "server/resolve/types.h"
+#include "server/resolve/values.h"
 #include "symbolicator/symbolicator.h"
 
 struct resolver {
@@ -360,11 +361,13 @@ resolve_report(struct report *report, resolve_find_fn find, void *user,
     struct resolver *r = fz_arena_alloc(arena, sizeof(*r));
     if (!r)
         return fz_arena_fail(arena, err);
-    *r = (struct resolver){
-        .report = report,
-        .arena = arena,
-        .images = {.find = find, .files = options ? options->files : NULL, .user = user},
-        .stacks = resolve_stacks_make()};
+    *r = (struct resolver){.report = report,
+                           .arena = arena,
+                           .images = {.find = find,
+                                      .files = options ? options->files : NULL,
+                                      .user = user,
+                                      .wants_binaries = options && options->values},
+                           .stacks = resolve_stacks_make()};
     enum fz_code code = resolve_images_init(&r->images, report, arena, err);
     if (code == FZ_OK)
         code = report_image_map_make(report, arena, &r->map, err);
@@ -383,6 +386,8 @@ resolve_report(struct report *report, resolve_find_fn find, void *user,
         code = resolve_frames(r, report->exception_frames, report->n_exception_frames, false, err);
     if (code == FZ_OK)
         resolve_stack_drop_repeated(&r->stacks, report, arena);
+    if (code == FZ_OK && options && options->values)
+        code = resolve_values_add(report, &r->stacks, options, arena, err);
     if (code == FZ_OK)
         code = resolve_names_learned(&r->names, report, user, err);
     if (code == FZ_OK)

@@ -11,6 +11,7 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "server/report/report.h"
+#include "server/resolve/redact.h"
 #include "symbolicator/process/process.h"
 
 /* Symbol files of one image that are looked into: where the best has no name the next one may. */
@@ -50,6 +51,8 @@ struct resolve_options {
     /* Both get the user of resolve_find_fn; NULL = none are known. */
     resolve_learned_fn learned;
     resolve_files_fn files;
+    bool values;                               /* also the values of variables */
+    const struct resolve_redact_rules *redact; /* of them; NULL = nothing is redacted */
 };
 
 FZ_MUST_CHECK enum fz_code resolve_report(struct report *report, resolve_find_fn find, void *user,

@@ -207,6 +207,9 @@ send_report(struct worker *w, const struct store_job *job, int result_fd, struct
     proto_put_u64(&body, (uint64_t)row.received_ms);
     proto_put_text(&body, project.cut_prefixes, PROTO_PREFIXES_MAX);
     proto_put_u8(&body, w->config->learned != WORKER_LEARNED_OFF);
+    proto_put_u8(&body, project.privacy.values);
+    proto_put_text(&body, project.privacy.redact_allow, PROTO_REDACT_MAX);
+    proto_put_text(&body, project.privacy.redact_deny, PROTO_REDACT_MAX);
     proto_put_text(&body, *job->reader ? job->reader : NULL, PROTO_TEXT_MAX);
     int fds[PROTO_FDS_MAX] = {report_fd, result_fd};
     return child_process_send(&w->child, PROTO_SYMBOLICATE, &body, fds, 2, err);

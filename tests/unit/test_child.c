@@ -245,6 +245,9 @@ symbolicate(struct child_process *child, const char *raw, struct table *table,
     proto_put_u64(&body, 1000);
     proto_put_text(&body, NULL, PROTO_TEXT_MAX);
     proto_put_u8(&body, 0);
+    proto_put_u8(&body, 0);
+    proto_put_text(&body, NULL, PROTO_REDACT_MAX);
+    proto_put_text(&body, NULL, PROTO_REDACT_MAX);
     proto_put_text(&body, table->reader, PROTO_TEXT_MAX);
     int fds[2] = {make_file(fz_span_cstr(raw)), make_file((struct fz_span){NULL, 0})};
     child_process_begin(child, 60);
