@@ -197,6 +197,26 @@ test_exactness(void **state)
     }
 }
 
+/* The list of an exception's return addresses is not memory, and its registers are not values. */
+static void
+test_made_up(void **state)
+{
+    (void)state;
+    read_case("nsexception_ios");
+    struct report r = parse();
+    const struct report_thread *thread = report_crashed_thread(&r);
+    assert_true(thread->n_frames > 2);
+    assert_int_equal(thread->stack.bytes.len, 0);
+    assert_int_equal(thread->n_vectors, 0);
+    assert_int_equal(thread->n_registers, 2);
+    assert_int_equal(report_find_register(&r, thread, FZ_REGISTER_PC)->value, 0x1a0000300);
+    assert_int_equal(report_find_register(&r, thread, FZ_REGISTER_LR)->value, 0x104004120);
+    read_case("signal_ios");
+    r = parse();
+    thread = report_crashed_thread(&r);
+    assert_true(thread->stack.bytes.len > 0 && thread->n_registers > 30);
+}
+
 static void
 test_check(void **state)
 {
@@ -421,6 +441,7 @@ main(void)
         cmocka_unit_test_setup_teardown(test_stack_in_list, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_limits, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_exactness, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_made_up, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_check, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_refused, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_vectors, set_up, tear_down),

@@ -2,8 +2,9 @@
  * The threads' stacks, unwound by frame pointers.
  *
  * A frame record is two words: the caller's frame pointer and the return address. Callers of code
- * without a record (leaf functions, prologues) are missed; unwind tables of the images would find
- * them. Every step moves up the captured stack, so the loop ends.
+ * without a record (leaf functions, prologues) are missed; server/resolve/stack.h finds them with the
+ * unwind tables of the images, and takes its own chain where that is not the shorter one. Every step
+ * moves up the captured stack, so the loop ends.
  */
 #include "server/ingest/minidump/minidump.h"
 
@@ -114,6 +115,25 @@ walk_thread(const struct walk *w, const struct minidump_thread *t)
     ingest_set_stack(t->report, &stack);
 }
 
+/* Crashpad writes the return addresses of an exception as if they were a thread: a stack from address
+ * 0 on, and registers that are zero but for those that lead to it. It is not memory of the process, and
+ * values of variables must not be read from it: pc and lr are all that is left. */
+static void
+drop_made_up(const struct minidump *m, struct report_thread *thread)
+{
+    int pc = fz_arch_register_of_role(m->cpu, FZ_REGISTER_PC);
+    int lr = fz_arch_register_of_role(m->cpu, FZ_REGISTER_LR);
+    size_t n = 0;
+    for (size_t i = 0; i < thread->n_registers; i++) {
+        struct report_register reg = thread->registers[i];
+        if (reg.number == pc || (reg.number == lr && reg.value))
+            thread->registers[n++] = reg;
+    }
+    thread->n_registers = n;
+    thread->n_vectors = 0;
+    thread->stack = (struct report_memory){.addr = 0};
+}
+
 void
 minidump_walk(struct minidump *m)
 {
@@ -124,5 +144,7 @@ minidump_walk(struct minidump *m)
         w.memory = &m->threads[i].report->stack;
         if (m->threads[i].has_context)
             walk_thread(&w, &m->threads[i]);
+        if (m->threads[i].pc_is_return)
+            drop_made_up(m, m->threads[i].report);
     }
 }
