@@ -9,21 +9,24 @@
 #include "symbolicator/dwarf/skip.h"
 #include "symbolicator/variables/context.h"
 
-enum { ORIGINS_MAX = 16, NESTING_MAX = 256, RANGE_STEPS_MAX = 100000 };
+enum { ORIGINS_MAX = 16, NESTING_MAX = 256, ATTRS_PER_DIE = 32 };
 
 bool
 variables_die_at(struct variables_image *image, uint64_t offset, struct variables_die *ret)
 {
     const struct sym_dwarf *dwarf = image->dwarf;
     const struct sym_dwarf_unit *unit = dwarf ? dwarf_unit_of(dwarf, offset) : NULL;
-    if (!unit || image->variables->dies_left == 0)
+    uint64_t *left_of_frame = &image->variables->dies_left;
+    if (!unit || *left_of_frame == 0)
         return false;
-    image->variables->dies_left--;
     struct dwarf_cursor c = dwarf_cursor_make(dwarf, SECTION_INFO, offset, unit->end);
     size_t left = dwarf_cursor_left(&c);
     uint64_t code = dwarf_cursor_uleb(&c);
     const struct dwarf_abbrev *abbrev =
         code ? dwarf_abbrev_find(dwarf, &dwarf->tables[unit->abbrevs], code) : NULL;
+    /* Looking for an attribute costs the more the more there are. */
+    uint64_t cost = 1 + (abbrev ? abbrev->n_attrs / ATTRS_PER_DIE : 0);
+    *left_of_frame -= cost < *left_of_frame ? cost : *left_of_frame;
     if (!abbrev || c.bad)
         return false;
     *ret = (struct variables_die){.image = image,
@@ -360,8 +363,8 @@ variables_die_ranges(const struct variables_die *die, range_fn add, void *user)
     struct variables_attr attr;
     uint64_t low, high;
     if (variables_die_attr(die, AT_RANGES, &attr)) {
-        uint64_t steps = RANGE_STEPS_MAX;
-        fz_ignore(!dwarf_ranges_read(die->image->dwarf, die->unit, &attr.value, &steps, add,
+        fz_ignore(!dwarf_ranges_read(die->image->dwarf, die->unit, &attr.value,
+                                     &die->image->variables->ranges_left, add,
                                      user)); /* what was read before a fault counts */
         return;
     }

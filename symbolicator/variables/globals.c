@@ -8,6 +8,8 @@
  */
 #include "symbolicator/variables/globals.h"
 
+#include <stdlib.h>
+
 #include "symbolicator/macho/macho.h"
 #include "symbolicator/variables/container.h"
 #include "symbolicator/variables/locate.h"
@@ -119,26 +121,26 @@ read_range(void *user, uint64_t low, uint64_t high)
     return true;
 }
 
-/* An address inside of the variable: a member or an element of it. */
+static int
+compare_address(const void *a, const void *b)
+{
+    const uint64_t *x = a, *y = b;
+    return *x < *y ? -1 : *x > *y;
+}
+
+/* Is there an address inside of the variable, a member or an element of it? */
 static bool
 is_used(const struct addresses *addresses, uint64_t addr, uint64_t size)
 {
-    for (size_t i = 0; i < addresses->n; i++) {
-        if (addresses->list[i] >= addr && addresses->list[i] - addr < (size ? size : 1))
-            return true;
+    size_t low = 0, high = addresses->n;
+    while (low < high) { /* the first one at or after the variable */
+        size_t middle = low + (high - low) / 2;
+        if (addresses->list[middle] < addr)
+            low = middle + 1;
+        else
+            high = middle;
     }
-    return false;
-}
-
-/* Types are read only of variables that may be meant. */
-static bool
-is_near(const struct addresses *addresses, uint64_t addr)
-{
-    for (size_t i = 0; i < addresses->n; i++) {
-        if (addresses->list[i] >= addr && addresses->list[i] - addr < VARIABLE_SIZE_MAX)
-            return true;
-    }
-    return false;
+    return low < addresses->n && addresses->list[low] - addr < (size ? size : 1);
 }
 
 void
@@ -154,12 +156,16 @@ variables_globals_find(struct variables_frame *frame, struct variables_globals *
     if (!range.binary)
         return;
     variables_die_ranges(&frame->function, read_range, &range);
+    if (addresses.n > 1)
+        qsort(addresses.list, addresses.n, sizeof(addresses.list[0]), compare_address);
     size_t n = addresses.n ? variables_container_variables(image, frame->function.unit, &list) : 0;
     for (size_t i = 0; i < n && ret->n < VARIABLES_GLOBALS_MAX; i++) {
         struct variables_die at;
         uint64_t addr;
+        /* Types are read only of variables that may be meant. */
         if (variables_die_at(image, list[i], &at) && variables_locate_static(&at, &addr) &&
-            is_near(&addresses, addr) && variables_die_string_deep(&at, AT_NAME).len > 0 &&
+            is_used(&addresses, addr, VARIABLE_SIZE_MAX) &&
+            variables_die_string_deep(&at, AT_NAME).len > 0 &&
             is_used(&addresses, addr, variables_type_of(&at)->size))
             ret->list[ret->n++] = at;
     }

@@ -14,7 +14,7 @@
 #include "symbolicator/macho/compressed.h"
 #include "symbolicator/variables/context.h"
 
-enum { INFLATED_MAX = 64 * 1024 * 1024, UNITS_SCANNED_MAX = 64 };
+enum { INFLATED_MAX = 64 * 1024 * 1024, UNITS_SCANNED_MAX = 64, RANGES_MAX = 8 * 1000 * 1000 };
 
 static bool
 add_code(struct variables_image *image, uint64_t low, uint64_t high, size_t unit)
@@ -76,6 +76,8 @@ static void
 list_code(struct variables_image *image)
 {
     size_t n_scanned = 0, n = sym_dwarf_n_units(image->dwarf);
+    /* Units of a correct file do not share their lists. */
+    image->variables->ranges_left = RANGES_MAX;
     for (size_t i = 0; i < n; i++) {
         const struct sym_dwarf_unit *unit = sym_dwarf_unit(image->dwarf, i);
         struct variables_die root;
@@ -153,9 +155,10 @@ open_image(struct sym_variables *variables, int number)
     }
     image->loc = find_section(image, "__debug_loc", 0);
     image->loclists = find_section(image, "__debug_loclists", 1);
-    uint64_t left = variables->dies_left;
+    uint64_t dies = variables->dies_left, ranges = variables->ranges_left;
     list_code(image);
-    variables->dies_left = left;
+    variables->dies_left = dies;
+    variables->ranges_left = ranges;
     return image;
 }
 

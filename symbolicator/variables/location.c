@@ -35,6 +35,15 @@ take_expr(struct dwarf_cursor *c, uint64_t len)
     return c->bad || len == 0 ? fz_span_make(NULL, 0) : fz_span_make(start, (size_t)len);
 }
 
+/* Entries count as operations do: many variables may name one long list. */
+static bool
+spend(const struct variables_die *die)
+{
+    uint64_t *left = &die->image->variables->steps_left;
+    *left -= *left > 0;
+    return *left > 0;
+}
+
 static bool
 covers(const struct entry *entry, uint64_t pc)
 {
@@ -50,7 +59,7 @@ read_loc(const struct variables_die *die, uint64_t offset, uint64_t pc, struct f
     for (unsigned n = 0; n < ENTRIES_MAX; n++) {
         struct entry entry = {.low = dwarf_cursor_uint(&c, unit->addr_size)};
         entry.high = dwarf_cursor_uint(&c, unit->addr_size);
-        if (c.bad)
+        if (c.bad || !spend(die))
             return LOCATION_BROKEN;
         if (entry.low == 0 && entry.high == 0)
             return LOCATION_NONE;
@@ -127,7 +136,7 @@ read_loclists(const struct variables_die *die, uint64_t offset, uint64_t pc, str
     bool has_fallback = false;
     for (unsigned n = 0; n < ENTRIES_MAX; n++) {
         unsigned kind = dwarf_cursor_u8(&c);
-        if (c.bad)
+        if (c.bad || !spend(die))
             return LOCATION_BROKEN;
         if (kind == LLE_END_OF_LIST) {
             if (has_fallback)

@@ -122,6 +122,8 @@ variables_reference_fill(struct variables_value *value, const struct variables_t
     }
     struct variables_place at = variables_place_memory(address);
     variables_value_part(value, target, &at, out);
+    if (!out->value && out->n_fields)
+        out->value = variables_printf(value->variables, "0x%llx", (unsigned long long)address);
 }
 
 void

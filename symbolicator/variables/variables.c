@@ -188,6 +188,7 @@ sym_variables_at(struct sym_variables *variables, const struct sym_unwind_chain 
     struct variables_scope scopes[VARIABLES_SCOPES_MAX];
     bool is_cut = false;
     variables->dies_left = VARIABLES_DIES_MAX;
+    variables->ranges_left = VARIABLES_RANGES_MAX;
     variables->no_memory = false;
     size_t n = variables_frame_make(variables, chain, i, &frame)
                    ? variables_scopes(&frame, scopes, &is_cut)

@@ -70,6 +70,18 @@ static const struct expression_case cases[] = {
     {"deref_size", LONG("u5 8f 0 94 2 9f"), "v = 513; ", NULL, NULL},
     {"deref_size 16 of a spilled vector", LONG("u5 8f 10 94 10 9f"), "v = 36864; ", NULL, NULL},
     {"stack overflow", INT("u1 12"), "v unsupported; ", NULL, NULL},
+    {"a stack of 64",
+     INT("u64 31 12 12 12 12 12 12 12 12 12 12 12 12 12 12 12 12 12 12 12 12 12 12 12 12 12 12 12 "
+         "12 12 12 12 12 12 12 12 12 12 12 12 12 12 12 12 12 12 12 12 12 12 12 12 12 12 12 12 12 "
+         "12 12 12 12 12 12 12"),
+     "v memory_not_captured; ", NULL, NULL},
+    {"a stack of 65",
+     INT("u66 31 12 12 12 12 12 12 12 12 12 12 12 12 12 12 12 12 12 12 12 12 12 12 12 12 12 12 12 "
+         "12 12 12 12 12 12 12 12 12 12 12 12 12 12 12 12 12 12 12 12 12 12 12 12 12 12 12 12 12 "
+         "12 12 12 12 12 12 12 12 12"),
+     "v limit; ", NULL, NULL},
+    {"more bytes than a value of pieces may have", "4 'v' 4:6d u3 50 93 4", "v limit; ",
+     "a 4:31 b ff b 10 0 ", NULL},
     {"nothing", INT("u0"), "v optimized_out; ", NULL, NULL},
     {"an operation after a register", INT("u2 50 31"), "v unsupported; ", NULL, NULL},
     {"an unknown operation", INT("u1 ff"), "v unsupported; ", NULL, NULL},

@@ -236,6 +236,22 @@ static const struct value_case cases[] = {
      .want = "v unsupported; "},
 };
 
+/* 16 * 16 * 16 elements are more fields than one variable may have. */
+static void
+test_fields(void **state)
+{
+    (void)state;
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
+    const struct variables_case one = {
+        .types = "a 4:48 b 10 b 10 b 10 0 ", .body = FIRST, .memory = "1"};
+    variables_case_run(&one, &out);
+    size_t n = 0;
+    for (const char *at = fz_buffer_cstr(&out); (at = strstr(at, "memory_not_captured")); at++)
+        n++;
+    assert_in_range(n, 900, 1024);
+    assert_non_null(strstr(fz_buffer_cstr(&out), "...)"));
+}
+
 static void
 test_values(void **state)
 {
@@ -259,6 +275,7 @@ test_values(void **state)
 int
 main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_values)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_values),
+                                       cmocka_unit_test(test_fields)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
