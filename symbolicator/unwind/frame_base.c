@@ -14,8 +14,9 @@
 #include "symbolicator/unwind/frame_base.h"
 #include "symbolicator/unwind/step.h"
 
-/* An address this near may be in the same function, where that is not known. */
-enum { NEAR = 4096, PUSH_END = 1, MOVE_END_32 = 3, MOVE_END_64 = 4, FRAME_WORDS_MAX = 8192 };
+/* An address this near may be in the same function, where that is not known. Stubs of system calls
+ * and their callers of one image are farther apart (mach_msg of iOS 14: 3 KiB). */
+enum { NEAR = 2048, PUSH_END = 1, MOVE_END_32 = 3, MOVE_END_64 = 4, FRAME_WORDS_MAX = 8192 };
 
 struct view {
     struct unwind_step *step;
