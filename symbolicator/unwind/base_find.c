@@ -5,7 +5,8 @@
 #include "symbolicator/dwarf/scanner.h"
 
 enum { AT_FRAME_BASE = 0x40, OP_REG0 = 0x50, OP_BREG0 = 0x70, BUDGET = 256 << 20 };
-enum { RANGE_STEPS = 1 << 20 };
+/* Work for one image: steps in range lists of units, units that are scanned. */
+enum { STEPS_MAX = 1 << 22, SCANS_MAX = 1024 };
 
 /* The DWARF of one image, with the unit that was looked at last. */
 struct bases {
@@ -15,6 +16,8 @@ struct bases {
     struct sym_dwarf_lines lines;
     size_t unit, lines_unit; /* of the scan, of the lines */
     bool has_scan, has_lines;
+    uint64_t steps_left;
+    unsigned scans_left;
 };
 
 static void
@@ -38,6 +41,8 @@ open_bases(struct unwind_image *image)
     if (!bases)
         return NULL;
     bases->budget.cap = BUDGET;
+    bases->steps_left = STEPS_MAX;
+    bases->scans_left = SCANS_MAX;
     for (size_t i = 0; i < FZ_ARRAY_LEN(files) && !bases->dwarf; i++) {
         struct sym_dwarf *dwarf = NULL;
         if (files[i] && sym_dwarf_open(files[i], &bases->budget, NULL, &dwarf, NULL) == FZ_OK)
@@ -77,8 +82,9 @@ look_at_range(void *user, uint64_t low, uint64_t high)
 /* May the unit have code at the address? Its root says so, mostly; a scan of all units would take
  * as long as building an index. */
 static bool
-may_cover(const struct sym_dwarf *dwarf, const struct sym_dwarf_unit *unit, uint64_t addr)
+may_cover(struct bases *bases, const struct sym_dwarf_unit *unit, uint64_t addr)
 {
+    const struct sym_dwarf *dwarf = bases->dwarf;
     struct dwarf_cursor c = dwarf_cursor_make(dwarf, SECTION_INFO, unit->dies, unit->end);
     const struct dwarf_abbrev *abbrev =
         dwarf_abbrev_find(dwarf, &dwarf->tables[unit->abbrevs], dwarf_cursor_uleb(&c));
@@ -94,9 +100,10 @@ may_cover(const struct sym_dwarf *dwarf, const struct sym_dwarf_unit *unit, uint
             ranges = value;
     }
     struct cover cover = {.addr = addr};
-    uint64_t steps = RANGE_STEPS, from, to;
+    uint64_t from, to;
     if (ranges.form)
-        return !dwarf_ranges_read(dwarf, unit, &ranges, &steps, look_at_range, &cover) ||
+        return !dwarf_ranges_read(dwarf, unit, &ranges, &bases->steps_left, look_at_range,
+                                  &cover) ||
                cover.is_inside;
     if (!high.form || !dwarf_value_address(dwarf, unit, &low, &from))
         return true;
@@ -111,8 +118,11 @@ find_function(struct bases *bases, uint64_t addr)
     const struct sym_dwarf_range *range = find_range(bases, addr);
     for (size_t i = 0; !range && i < sym_dwarf_n_units(bases->dwarf); i++) {
         const struct sym_dwarf_unit *unit = sym_dwarf_unit(bases->dwarf, i);
-        if (unit->is_bad || !may_cover(bases->dwarf, unit, addr))
+        if (unit->is_bad || !may_cover(bases, unit, addr))
             continue;
+        if (bases->scans_left == 0)
+            return NULL;
+        bases->scans_left--;
         bases->scan.code_low = 0;
         bases->scan.code_high = UINT64_MAX;
         /* What was found before a fault counts. */
