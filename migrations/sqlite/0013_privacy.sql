@@ -6,8 +6,8 @@ ALTER TABLE projects ADD COLUMN memory_days INTEGER NOT NULL DEFAULT 14;
 ALTER TABLE projects ADD COLUMN redact_allow TEXT;
 ALTER TABLE projects ADD COLUMN redact_deny TEXT;
 
--- 0: as it was sent; 1: it has no captured memory; 2: its memory was removed.
-ALTER TABLE report_bodies ADD COLUMN memory INTEGER NOT NULL DEFAULT 0;
+-- Of the body: 0 not known yet; 1 it has no captured memory; 2 its memory was removed.
+ALTER TABLE reports ADD COLUMN memory INTEGER NOT NULL DEFAULT 0;
 
 -- Bodies as they were sent, with memory, of projects that keep it for a time.
 CREATE TABLE report_memory (
