@@ -170,6 +170,7 @@ struct store_report {
     const char *error;            /* why it failed; NULL = it did not */
     unsigned n_missing;           /* images it waits for */
     unsigned n_processed;         /* how often a result was stored */
+    enum store_memory memory;     /* in the body */
     const union fz_value *values; /* of the columns of store_set_columns(); NULL without them */
 };
 FZ_MUST_CHECK enum fz_code store_report_get(struct store *store, int64_t project_id, const char *id,
@@ -190,7 +191,7 @@ FZ_MUST_CHECK enum fz_code store_report_clashes(struct store *store, int64_t pro
 FZ_MUST_CHECK enum fz_code store_report_result(struct store *store, int64_t project_id,
                                                const char *id, struct fz_arena *arena,
                                                struct fz_span *ret, struct fz_error *err);
-/* The bytes as they came (inflated). */
+/* The body (inflated): as it came, but without memory once the report was processed. */
 FZ_MUST_CHECK enum fz_code store_report_body(struct store *store, int64_t project_id,
                                              const char *id, struct fz_arena *arena,
                                              struct fz_span *ret, struct fz_error *err);
@@ -410,7 +411,8 @@ struct store_report_done {
     size_t n_images;
     const struct store_learned *learned; /* sorted by UUID and start, each once */
     size_t n_learned;
-    bool learned_shared; /* for all projects, rather than the job's own */
+    bool learned_shared;     /* for all projects, rather than the job's own */
+    struct fz_span stripped; /* the body without captured memory; empty: it has none */
 };
 /* Store the result and end the job, if the fence still holds (else CONFLICT and nothing is
  * changed). If a symbol file for one of the waits became ready in the meantime the report is queued

@@ -5,15 +5,15 @@
 #include <stdlib.h>
 
 /* Columns that storage has a member for, in the order of store_report_read(). */
-static const char own[] =
-    "id, project_id, received_ms, timestamp_ms, status, format, error, n_missing, n_processed";
-enum { N_OWN = 9 };
+static const char own[] = "id, project_id, received_ms, timestamp_ms, status, format, error, "
+                          "n_missing, n_processed, memory";
+enum { N_OWN = 10 };
 
 /* Arguments of the update, before those of the values. */
 static const char update_start[] =
     "UPDATE reports SET status = $3, timestamp_ms = $4, format = coalesce($5, format), "
     "n_missing = $6, image_set = $7, wait_set = CASE WHEN transient = 1 THEN NULL ELSE $8 END, "
-    "error = NULL, n_processed = n_processed + 1";
+    "error = NULL, n_processed = n_processed + 1, memory = coalesce($9, memory)";
 
 static enum fz_code
 copy_text(struct fz_buffer *text, char **ret, struct fz_error *err)
@@ -79,6 +79,7 @@ store_report_read(const struct store *store, struct sql_rows *rows, struct fz_ar
         .error = sql_col_text(rows, 6, arena),
         .n_missing = (unsigned)sql_col_int(rows, 7),
         .n_processed = (unsigned)sql_col_int(rows, 8),
+        .memory = (enum store_memory)sql_col_int(rows, 9),
         .values = store->columns.n ? values : NULL,
     };
     sql_col_copy(rows, 0, report.id, sizeof(report.id));

@@ -56,10 +56,10 @@ has_news(struct store *store, const struct store_job *job, const struct store_jo
 }
 
 static struct sql_value
-key_or_null(int64_t key)
+or_null(int64_t number)
 {
-    struct sql_value value = sql_int(key);
-    value.is_null = key == 0;
+    struct sql_value value = sql_int(number);
+    value.is_null = number == 0;
     return value;
 }
 
@@ -68,6 +68,7 @@ struct ending {
     int64_t image_set, wait_set; /* 0 = empty */
     bool again;                  /* it was asked for once more while it was done */
     int64_t key;                 /* of its row */
+    enum store_memory memory;    /* what its body is from then on; UNKNOWN: as before */
 };
 
 static enum fz_code
@@ -83,8 +84,9 @@ update_report(struct store *store, const struct store_job *job,
         sql_text_clean(arena, done->format, STORE_TEXT_SHORT),
         /* Lists show the number without a look into the set. */
         sql_int((int64_t)done->n_waits),
-        key_or_null(ending->image_set),
-        key_or_null(ending->wait_set),
+        or_null(ending->image_set),
+        or_null(ending->wait_set),
+        or_null(ending->memory),
     };
     size_t n = store_report_bind(store, done->values, arena, args, STORE_UPDATE_ARGS);
     bool found = false;
@@ -105,10 +107,15 @@ store_result(struct store *store, int64_t key, struct fz_span packed, struct fz_
                     args, FZ_ARRAY_LEN(args), NULL, err);
 }
 
+/* What is stored, compressed. */
+struct packed {
+    struct fz_span result, stripped; /* stripped: empty = the body has no memory */
+};
+
 static enum fz_code
 finish_report(struct store *store, const struct store_job *job,
-              const struct store_report_done *done, struct fz_span packed, struct fz_arena *arena,
-              struct fz_error *err)
+              const struct store_report_done *done, const struct packed *packed,
+              struct fz_arena *arena, struct fz_error *err)
 {
     struct store_job_row row = {0};
     struct ending ending = {.key = 0};
@@ -128,10 +135,13 @@ finish_report(struct store *store, const struct store_job *job,
     if (code == FZ_OK)
         code = store_wait_set(store, job->project_id, done, arena, &ending.wait_set, err);
     ending.again = row.again;
+    /* What is done once more needs the memory: the next end removes it. */
+    if (code == FZ_OK && !news && !row.again)
+        code = store_body_strip(store, job, packed->stripped, &ending.memory, err);
     if (code == FZ_OK)
         code = update_report(store, job, done, &ending, arena, err);
     if (code == FZ_OK)
-        code = store_result(store, ending.key, packed, err);
+        code = store_result(store, ending.key, packed->result, err);
     if (code == FZ_OK)
         /* In this transaction: a report that fails leaves no names. */
         code = store_learned_add(store, job, done, arena, err);
@@ -147,21 +157,26 @@ enum fz_code
 store_job_finish_report(struct store *store, const struct store_job *job,
                         const struct store_report_done *done, struct fz_error *err)
 {
-    FZ_CLEANUP(store_freep) void *packed = NULL;
-    size_t packed_len = 0;
+    FZ_CLEANUP(store_freep) void *result = NULL;
+    FZ_CLEANUP(store_freep) void *stripped = NULL;
+    size_t result_len = 0, stripped_len = 0;
     FZ_CLEANUP(fz_arena_deinit) struct fz_arena news_arena = fz_arena_make(FINISH_MEMORY);
     struct store_report_done fresh = *done;
     /* Compressed before the transaction, which holds locks that others wait for. */
-    enum fz_code code = store_pack(done->result, &packed, &packed_len, err);
+    enum fz_code code = store_pack(done->result, &result, &result_len, err);
+    if (code == FZ_OK && done->stripped.len)
+        code = store_pack(done->stripped, &stripped, &stripped_len, err);
     if (code == FZ_OK)
         code = store_learned_news(store, job, &fresh, &news_arena, err);
     if (code != FZ_OK)
         return code;
+    const struct packed packed = {fz_span_make(result, result_len),
+                                  fz_span_make(stripped, stripped_len)};
     int n_tries = 0;
     do {
         /* A new one for each try, or a retry could run out of memory that the first try used. */
         FZ_CLEANUP(fz_arena_deinit) struct fz_arena arena = fz_arena_make(FINISH_MEMORY);
-        code = finish_report(store, job, &fresh, fz_span_make(packed, packed_len), &arena, err);
+        code = finish_report(store, job, &fresh, &packed, &arena, err);
     } while (sql_try_again(store->sql, code, &n_tries));
     return code;
 }

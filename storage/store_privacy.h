@@ -16,6 +16,13 @@ struct store;
 
 enum { STORE_MEMORY_DAYS = 14, STORE_MEMORY_DAYS_MAX = 366 };
 
+/* What is known of captured memory in a report's body. */
+enum store_memory {
+    STORE_MEMORY_UNKNOWN, /* as it was sent; not processed yet, or by an older program */
+    STORE_MEMORY_NONE,
+    STORE_MEMORY_REMOVED,
+};
+
 struct store_privacy {
     bool values;      /* variables are shown */
     bool keep_memory; /* captured memory is kept after processing, for memory_days */
@@ -29,5 +36,13 @@ struct store_privacy {
 FZ_MUST_CHECK enum fz_code store_project_set_privacy(struct store *store, int64_t id,
                                                      const struct store_privacy *privacy,
                                                      struct fz_error *err);
+
+/* The body with its memory, where the project keeps it; else as store_report_body(). For jobs and
+ * for tokens that may see memory. *ret_memory (may be NULL) says what the bytes are. */
+FZ_MUST_CHECK enum fz_code store_report_full_body(struct store *store, int64_t project_id,
+                                                  const char *id, struct fz_arena *arena,
+                                                  struct fz_span *ret,
+                                                  enum store_memory *ret_memory,
+                                                  struct fz_error *err);
 
 #endif

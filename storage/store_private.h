@@ -96,7 +96,7 @@ FZ_MUST_CHECK enum fz_code store_report_read(const struct store *store, struct s
                                              struct fz_arena *arena, struct store_report *ret,
                                              struct fz_error *err);
 /* store->update_report takes so many arguments, then one per column that is not fixed. */
-enum { STORE_UPDATE_ARGS = 8 };
+enum { STORE_UPDATE_ARGS = 9 };
 /* Append those to the n arguments in `args`; returns how many there are then. `values` may be
  * NULL. */
 size_t store_report_bind(const struct store *store, const union fz_value *values,
@@ -176,6 +176,16 @@ FZ_MUST_CHECK enum fz_code store_blob_hold(struct store *store, const char *sha2
 /* Within the transaction after which a row does not name it any more. Others may. */
 FZ_MUST_CHECK enum fz_code store_blob_drop(struct sql *tx, const char *sha256,
                                            struct fz_error *err);
+
+/* In the transaction that ends a report: the body without memory takes the place of the one that
+ * was sent, which is kept if the project wants that. `packed` is empty for a report without memory.
+ * Sets *ret to what the body is from then on. */
+FZ_MUST_CHECK enum fz_code store_body_strip(struct store *store, const struct store_job *job,
+                                            struct fz_span packed, enum store_memory *ret,
+                                            struct fz_error *err);
+/* For the sweep: memory that was kept for long enough, and bodies of reports that failed. */
+FZ_MUST_CHECK enum fz_code store_sweep_memory(struct store *store, uint64_t *n,
+                                              struct fz_error *err);
 
 /* Lock the job's row if the fence still holds (else CONFLICT). */
 struct store_job_row {

@@ -121,28 +121,3 @@ store_project_set_prefixes(struct store *store, int64_t id, const char *prefixes
         return fz_fail(err, FZ_E_NOT_FOUND, "there is no project %lld", (long long)id);
     return code;
 }
-
-enum fz_code
-store_project_set_privacy(struct store *store, int64_t id, const struct store_privacy *privacy,
-                          struct fz_error *err)
-{
-    const char *allow = privacy->redact_allow, *deny = privacy->redact_deny;
-    if (privacy->memory_days < 1 || privacy->memory_days > STORE_MEMORY_DAYS_MAX)
-        return fz_fail(err, FZ_E_MALFORMED, "memory is kept for 1 to %d days",
-                       (int)STORE_MEMORY_DAYS_MAX);
-    const struct sql_value args[] = {sql_int(id),
-                                     sql_int(privacy->values),
-                                     sql_int(privacy->keep_memory),
-                                     sql_int(privacy->memory_days),
-                                     sql_text(allow && *allow ? allow : NULL),
-                                     sql_text(deny && *deny ? deny : NULL)};
-    uint64_t n = 0;
-    enum fz_code code =
-        sql_exec(store->sql,
-                 "UPDATE projects SET show_values = $2, keep_memory = $3, memory_days = $4, "
-                 "redact_allow = $5, redact_deny = $6 WHERE id = $1",
-                 args, FZ_ARRAY_LEN(args), &n, err);
-    if (code == FZ_OK && n == 0)
-        return fz_fail(err, FZ_E_NOT_FOUND, "there is no project %lld", (long long)id);
-    return code;
-}

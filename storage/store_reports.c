@@ -111,7 +111,10 @@ store_report_size(struct store *store, int64_t project_id, const char *id,
         "SELECT substr(result, 1, 18) FROM report_results WHERE report_key = "
         "(SELECT key FROM reports WHERE project_id = $1 AND id = $2)",
         "SELECT substr(body, 1, 18) FROM report_bodies WHERE report_key = "
-        "(SELECT key FROM reports WHERE project_id = $1 AND id = $2)"};
+        "(SELECT key FROM reports WHERE project_id = $1 AND id = $2)",
+        "SELECT substr(coalesce(m.body, b.body), 1, 18) FROM reports r JOIN report_bodies b ON "
+        "b.report_key = r.key LEFT JOIN report_memory m ON m.report_key = r.key "
+        "WHERE r.project_id = $1 AND r.id = $2"};
     const struct sql_value args[] = {sql_int(project_id), sql_text(id)};
     FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
     enum fz_code code = sql_query(store->sql, queries[part], args, FZ_ARRAY_LEN(args), &rows, err);

@@ -21,8 +21,9 @@ FZ_MUST_CHECK enum fz_code store_token_known(struct store *store, struct fz_aren
                                              struct store_token_known **ret, size_t *ret_n,
                                              struct fz_error *err);
 
-/* How long a report's result or body is when it is unpacked; 0: there is none. */
-enum store_report_part { STORE_REPORT_RESULT, STORE_REPORT_BODY };
+/* How long a report's result or body is when it is unpacked; 0: there is none. The full body is
+ * that of store_report_full_body(). */
+enum store_report_part { STORE_REPORT_RESULT, STORE_REPORT_BODY, STORE_REPORT_FULL_BODY };
 FZ_MUST_CHECK enum fz_code store_report_size(struct store *store, int64_t project_id,
                                              const char *id, enum store_report_part part,
                                              uint64_t *ret, struct fz_error *err);

@@ -113,6 +113,8 @@ store_sweep_rows(struct store *store, uint64_t *ret_n, struct fz_error *err)
             code = drop_set(store, kind, &unused[i], &n, err);
     }
     if (code == FZ_OK)
+        code = store_sweep_memory(store, &n, err);
+    if (code == FZ_OK)
         *ret_n = n;
     return code;
 }

@@ -70,6 +70,24 @@ FZ_MUST_CHECK enum fz_code ingest_parse_as(struct fz_span body, const char *read
                                            const struct limits *limits, struct fz_arena *arena,
                                            struct report *ret, struct fz_error *err);
 
+/* ---- captured memory ------------------------------------------------------------------------ */
+
+/*
+ * The body without captured memory, in the arena; empty if it has none. `report` is what
+ * ingest_parse_as() made of it with this reader, before ingest_drop_memory().
+ *
+ * It has the length of the body, and parses to the same report, but for the memory: on stacks only
+ * words stay that lead into an image or onto a stack, so that they can still be unwound. Where the
+ * memory in a body cannot be found, "{}" takes the place of the body. LIMIT, NO_MEMORY: the arena.
+ */
+FZ_MUST_CHECK enum fz_code ingest_strip(struct fz_span body, const char *reader,
+                                        const struct limits *limits, const struct report *report,
+                                        struct fz_arena *arena, struct fz_span *ret,
+                                        struct fz_error *err);
+/* Leave the bytes of memory, and what a client read out of memory, out of the report; where it was
+ * and how much stays. */
+void ingest_drop_memory(struct report *report);
+
 /* ---- taking bodies in ---------------------------------------------------------------------- */
 
 /* What kind of body a client sent, by the path that it used. */

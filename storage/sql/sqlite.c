@@ -145,6 +145,7 @@ sqlite_connect(struct sql *sql, struct fz_error *err)
                                  "PRAGMA journal_mode = WAL;"
                                  "PRAGMA synchronous = FULL;"
                                  "PRAGMA foreign_keys = ON;"
+                                 "PRAGMA secure_delete = ON;"
                                  "PRAGMA trusted_schema = OFF;"
                                  "PRAGMA temp_store = MEMORY;"
                                  "PRAGMA cache_size = -16384;"

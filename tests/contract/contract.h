@@ -93,5 +93,6 @@ int contract_run_learned(void);
 int contract_run_chunks(void);
 int contract_run_sessions(void);
 int contract_run_usage(void);
+int contract_run_memory(void);
 
 #endif

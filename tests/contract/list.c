@@ -243,8 +243,8 @@ static bool
 is_own(const char *name)
 {
     static const char *const own[] = {
-        "key",   "project_id", "id",          "body_sha256", "transient", "status",    "format",
-        "error", "n_missing",  "n_processed", "image_set",   "wait_set",  "claimed_id"};
+        "key",   "project_id", "id",          "body_sha256", "transient", "status",     "format",
+        "error", "n_missing",  "n_processed", "image_set",   "wait_set",  "claimed_id", "memory"};
     for (size_t i = 0; i < FZ_ARRAY_LEN(own); i++) {
         if (strcmp(name, own[i]) == 0)
             return true;
