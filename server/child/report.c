@@ -114,10 +114,11 @@ split_prefixes(const char *text, struct fz_arena *arena, struct resolve_options 
     return FZ_OK;
 }
 
-/* What the result file is filled with: the report's JSON, then the info for the worker. */
+/* What the result file is filled with: the report's JSON, then the info for the worker, then the
+ * body without memory, if it had any. */
 struct result {
     struct fz_buffer bytes;
-    size_t json_len;
+    size_t json_len, info_len;
 };
 
 struct raw {
@@ -133,9 +134,13 @@ symbolicate(struct child *child, const struct raw *raw, const struct report_enve
 {
     struct report report;
     struct proto_info info;
+    struct fz_span stripped = {NULL, 0};
     child->arena = arena; /* of what the worker answers while the report is resolved */
     enum fz_code code =
         ingest_parse_as(raw->bytes, raw->reader, &child->limits, arena, &report, err);
+    if (code == FZ_OK)
+        code =
+            ingest_strip(raw->bytes, raw->reader, &child->limits, &report, arena, &stripped, err);
     if (code == FZ_OK)
         code = resolve_report(&report, child_cache_find, child, options, arena, err);
     if (code == FZ_OK)
@@ -143,6 +148,9 @@ symbolicate(struct child *child, const struct raw *raw, const struct report_enve
     /* After resolving: a frame with a name from a symbol file brings no name to learn. */
     if (code == FZ_OK && options->learned)
         child_learned_collect(&report, arena, &info.learned, &info.n_learned);
+    /* Values were read from it; it is stored nowhere but in the body. */
+    if (code == FZ_OK)
+        ingest_drop_memory(&report);
     if (code == FZ_OK)
         code = report_render_json(&report, envelope, &ret->bytes, err);
     if (code != FZ_OK)
@@ -150,6 +158,8 @@ symbolicate(struct child *child, const struct raw *raw, const struct report_enve
     ret->json_len = ret->bytes.len;
     /* After the JSON in the same file: both may be longer than a packet. */
     proto_info_encode(&info, &report_columns, &ret->bytes);
+    ret->info_len = ret->bytes.len - ret->json_len;
+    fz_buffer_append(&ret->bytes, stripped.data, stripped.len);
     return fz_buffer_done(&ret->bytes, err);
 }
 
@@ -161,7 +171,8 @@ answer(struct child *child, const struct result *result, int result_fd, struct f
         return code;
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer body = fz_buffer_make(0);
     proto_put_u64(&body, result->json_len);
-    proto_put_u64(&body, result->bytes.len - result->json_len);
+    proto_put_u64(&body, result->info_len);
+    proto_put_u64(&body, result->bytes.len - result->json_len - result->info_len);
     return child_send(child, PROTO_DONE, &body, err);
 }
 

@@ -38,8 +38,10 @@
  *   FILE          child   (a new, empty, writable file)
  *   FILE_IS       worker  u8 code, u32 number                              the file, if code is 0
  *   SLICE         child   struct proto_slice
- *   DONE          child   SYMBOLICATE: u64 JSON bytes, u64 info bytes:
- *                         how the result file is filled
+ *   DONE          child   SYMBOLICATE: u64 JSON bytes, u64 info bytes,
+ *                         u64 bytes of the body without captured
+ *                         memory (0: it has none): how the result
+ *                         file is filled
  *                         READ_SYMBOLS: list of problems of the upload
  *                         as a whole
  *                         INTAKE: intake.h

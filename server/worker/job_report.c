@@ -160,22 +160,27 @@ is_object(struct fz_span json)
 
 static enum fz_code
 read_result(struct worker *w, int result_fd, struct fz_arena *arena, struct proto_info *ret_info,
-            struct fz_span *ret_json, struct fz_error *err)
+            struct store_report_done *done, struct fz_error *err)
 {
     const struct limits *limits = w->config->limits;
     struct fz_reader in = fz_reader_make(w->child.inbox.body, "result");
     uint64_t json_len = fz_read_u64(&in), info_len = fz_read_u64(&in);
+    uint64_t stripped_len = fz_read_u64(&in);
     /* Checked before the arena allocates: the child may claim any length. */
-    if (in.failed || json_len > limits->report_memory || info_len > limits->report_memory)
+    if (in.failed || json_len > limits->report_memory || info_len > limits->report_memory ||
+        stripped_len > limits->report_inflated_bytes)
         return child_process_violation(&w->child, err);
     struct fz_span info;
-    enum fz_code code = children_file_read(result_fd, 0, json_len, arena, ret_json, err);
+    enum fz_code code = children_file_read(result_fd, 0, json_len, arena, &done->result, err);
     if (code == FZ_OK)
         code = children_file_read(result_fd, json_len, info_len, arena, &info, err);
     if (code == FZ_OK)
         code = proto_info_decode(info, &report_columns, limits->images, arena, ret_info, err);
+    if (code == FZ_OK && stripped_len)
+        code = children_file_read(result_fd, json_len + info_len, stripped_len, arena,
+                                  &done->stripped, err);
     /* Stored and sent to clients as it is, so at least its outer form must hold. */
-    if (code == FZ_OK && !is_object(*ret_json))
+    if (code == FZ_OK && !is_object(done->result))
         code = fz_fail(err, FZ_E_MALFORMED, "the result is not a JSON object");
     if (code == FZ_E_MALFORMED)
         return child_process_violation(&w->child, err);
@@ -189,17 +194,22 @@ send_report(struct worker *w, const struct store_job *job, int result_fd, struct
 {
     struct store_report row;
     struct store_project project;
+    enum store_memory memory = STORE_MEMORY_UNKNOWN;
     struct fz_span raw;
     enum fz_code code = store_project_by_id(w->store, job->project_id, arena, &project, err);
     if (code == FZ_OK)
         code = store_report_get(w->store, job->project_id, job->subject, arena, &row, err);
     if (code == FZ_OK)
-        code = store_report_body(w->store, job->project_id, job->subject, arena, &raw, err);
+        code = store_report_full_body(w->store, job->project_id, job->subject, arena, &raw, &memory,
+                                      err);
     FZ_CLEANUP(fz_closep) int report_fd = -1;
     if (code == FZ_OK)
         code = children_file_make(raw, &report_fd, err);
     if (code != FZ_OK)
         return code;
+    /* What is 0 in memory that was removed is not a value. */
+    if (memory == STORE_MEMORY_REMOVED)
+        project.privacy.values = false;
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer body = fz_buffer_make(0);
     /* The order of child_symbolicate() in server/child/report.c. */
     proto_put_text(&body, job->subject, PROTO_TEXT_MAX);
@@ -302,7 +312,7 @@ run(struct worker *w, const struct store_job *job, struct fz_arena *arena, struc
     if (code == FZ_OK)
         code = child_process_converse(&w->child, kinds, &answers, err);
     if (code == FZ_OK)
-        code = read_result(w, result_fd, arena, &info, &done.result, err);
+        code = read_result(w, result_fd, arena, &info, &done, err);
     if (code != FZ_OK)
         return code;
     code = copy_info(w, &info, arena, &done, err);
@@ -317,9 +327,9 @@ enum fz_code
 job_report(struct worker *worker, const struct store_job *job, struct job_result *ret,
            bool *ret_died, struct fz_error *err)
 {
-    /* The body, the result and its lists. */
+    /* The body with and without memory, the result and its lists. */
     FZ_CLEANUP(fz_arena_deinit)
-    struct fz_arena arena = fz_arena_make(worker->config->limits->report_inflated_bytes +
+    struct fz_arena arena = fz_arena_make(worker->config->limits->report_inflated_bytes * 2 +
                                           2 * worker->config->limits->report_memory);
     *ret = (struct job_result){.status = ""};
     worker->child.died = false;
