@@ -9,8 +9,8 @@
 
 #include "base/text.h"
 #include "server/api/api_download.h"
-#include "server/api/api_fetch.h"
 #include "server/api/api_handlers.h"
+#include "server/api/api_hide.h"
 #include "server/api/api_query.h"
 #include "server/report/render.h"
 
@@ -54,7 +54,8 @@ api_attachment_get(struct api_call *call, struct fz_error *err)
     if (code == FZ_OK)
         code = find_attachment(call, id, number, &file, err);
     if (code == FZ_OK)
-        code = api_fetch(call, id, STORE_REPORT_BODY, 2, &body, err);
+        /* A minidump is an attachment of its envelope. */
+        code = api_fetch_body(call, &columns, 2, &body, err);
     if (code != FZ_OK)
         return code;
     /* The offset is from a stored result, and is checked like any number from outside. */

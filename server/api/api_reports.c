@@ -8,6 +8,7 @@
 #include "server/api/api_download.h"
 #include "server/api/api_fetch.h"
 #include "server/api/api_handlers.h"
+#include "server/api/api_hide.h"
 #include "server/api/api_query.h"
 #include "server/report/annotate.h"
 
@@ -105,6 +106,10 @@ api_answer_report(struct api_call *call, const struct store_report *columns, str
                   enum api_format format, int status, struct fz_error *err)
 {
     bool is_queued = columns->status == STORE_REPORT_QUEUED;
+    /* Every report goes out through here. */
+    enum fz_code code = api_hide_values(call, columns, &result, err);
+    if (code != FZ_OK)
+        return code;
     /* Queued for the first time, or failed. */
     if (result.len == 0) {
         if (format == API_FORMAT_JSON)
@@ -176,7 +181,7 @@ api_report_get(struct api_call *call, struct fz_error *err)
         return answer_noted(call, &columns, code != FZ_OK ? (struct fz_span){0} : body, format, 200,
                             err);
     }
-    code = api_fetch(call, id, STORE_REPORT_BODY, 1, &body, err);
+    code = api_fetch_body(call, &columns, 1, &body, err);
     if (code != FZ_OK)
         return code;
     /* Always an attachment: a foreign body must not be shown by the browser as a page of this
