@@ -68,6 +68,10 @@ inspect_output_text(const struct inspect_result *result, bool has_colour, struct
     if (f->unwind)
         append_item(out, "carries", &is_open, "unwind information");
     fz_buffer_text(out, is_open ? "\n" : "");
+    /* dsymutil leaves it out; frames after the first need it for most variables. */
+    if (f->variables && !f->unwind && sym_macho_is_dsym(macho))
+        fz_buffer_text(out, "    lacks     unwind information, which the binary has: give both for "
+                            "the values of variables\n");
     for (size_t i = 0; i < result->problems.n; i++) {
         const struct sym_problem *problem = &result->problems.list[i];
         fz_buffer_printf(out, "    %sproblem%s   %s", term_style(has_colour, TERM_WARNING),

@@ -19,6 +19,7 @@ struct upload {
     struct upload_client *client;
     const struct sym_file *file;
     bool force;
+    bool is_advised; /* that binaries give values of variables: said once */
     size_t n_found, n_sent, n_known, n_failed;
     uint64_t bytes, unblocked;
 };
@@ -111,6 +112,32 @@ is_solved(struct upload *upload, const struct sym_file_slice *slice, const json_
            has_dsym(upload, slice);
 }
 
+/* Is the binary of this dSYM sent in this run, too? */
+static bool
+brings_binary(const struct upload *upload, const struct sym_file_slice *slice)
+{
+    for (size_t i = 0; i < upload->file->n_slices; i++) {
+        const struct sym_file_slice *other = upload->file->slices[i];
+        if (is_kind(other, "binary") && other->macho.has_uuid &&
+            fz_uuid_equal(&other->macho.uuid, &slice->macho.uuid))
+            return true;
+    }
+    return false;
+}
+
+/* What would make a file that is fine more useful. */
+static void
+show_advice(struct upload *upload, const struct sym_file_slice *slice, const json_t *verdict)
+{
+    const char *word = json_string_value(json_object_get(verdict, "code"));
+    const char *todo = json_string_value(json_object_get(verdict, "todo"));
+    if (!word || !todo || strcmp(word, "ok") != 0 || upload->is_advised ||
+        brings_binary(upload, slice))
+        return;
+    upload->is_advised = true;
+    fprintf(stderr, "    %s\n", todo);
+}
+
 /* What the server found wrong with a file. */
 static void
 show_answer(struct upload *upload, const struct sym_file_slice *slice, const json_t *answer)
@@ -128,6 +155,7 @@ show_answer(struct upload *upload, const struct sym_file_slice *slice, const jso
             if (text && !is_solved(upload, slice, problem))
                 fprintf(stderr, "    %s\n", text);
         }
+        show_advice(upload, slice, json_object_get(file, "verdict"));
     }
 }
 

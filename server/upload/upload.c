@@ -35,6 +35,11 @@ static const struct upload_advice advices[] = {
     [UPLOAD_MAP] = {"map", false, NULL},
 };
 
+/* e2e.variables measures the figures: values that optimised programs printed of themselves. */
+static const char wants_binary[] =
+    "for the values of variables upload the binary too: in optimised code 63 % instead of 53 % of "
+    "them can be read";
+
 struct upload_advice
 upload_advice_of(enum upload_verdict verdict)
 {
@@ -153,7 +158,7 @@ write_file(struct json_write *w, const struct upload_file *file)
         json_write_text(w, "code", advice->code);
         if (advice->retry)
             json_write_bool(w, "retry", true);
-        json_write_text(w, "todo", advice->todo);
+        json_write_text(w, "todo", file->wants_binary ? wants_binary : advice->todo);
         json_write_close(w, '}');
     }
     json_write_close(w, '}');
@@ -222,6 +227,8 @@ read_file(const json_t *object, struct fz_arena *arena, struct upload_file *ret)
     ret->is_new = status && strcmp(status, "new") == 0;
     read_features(json_object_get(object, "features"), &ret->features);
     ret->verdict = find_verdict(json_string_value(json_object_get(verdict, "code")));
+    /* The verdict that has no advice of its own. */
+    ret->wants_binary = ret->verdict == UPLOAD_OK && json_object_get(verdict, "todo") != NULL;
     return ret->arch && ret->name &&
            read_problems(json_object_get(object, "problems"), arena, &ret->problems);
 }

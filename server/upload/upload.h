@@ -56,6 +56,7 @@ struct upload_file {
     struct sym_features features;
     struct upload_problems problems;
     enum upload_verdict verdict;
+    bool wants_binary; /* a dSYM that is OK, but whose binary would give more values of variables */
 };
 
 struct upload_result {

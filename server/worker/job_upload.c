@@ -174,6 +174,45 @@ store_result(struct upload *u, const struct store_job *job, const struct upload_
     return store_job_finish_upload(u->worker->store, job, fz_buffer_cstr(&out), err);
 }
 
+/* Does the upload or the project have the binary of this dSYM? */
+static enum fz_code
+has_binary(struct upload *u, const struct store_job *job, const struct upload_result *result,
+           const struct fz_uuid *uuid, bool *ret, struct fz_error *err)
+{
+    *ret = false;
+    for (size_t i = 0; i < result->n_files && !*ret; i++)
+        *ret = result->files[i].kind == STORE_SYMBOL_BINARY &&
+               fz_uuid_equal(&result->files[i].uuid, uuid);
+    for (unsigned rank = 0; !*ret; rank++) {
+        const struct store_symbol_key key = {job->project_id, *uuid, rank};
+        struct store_symbol symbol;
+        enum fz_code code = store_symbol_find(u->worker->store, &key, u->arena, &symbol, NULL, err);
+        if (code != FZ_OK)
+            return code == FZ_E_NOT_FOUND ? FZ_OK : code;
+        *ret = symbol.kind == STORE_SYMBOL_BINARY;
+    }
+    return FZ_OK;
+}
+
+/* Say it of dSYMs that describe variables: dsymutil leaves the unwind information in the binary. */
+static enum fz_code
+ask_for_binaries(struct upload *u, const struct store_job *job, struct upload_result *result,
+                 struct fz_error *err)
+{
+    for (size_t i = 0; i < result->n_files; i++) {
+        struct upload_file *file = &result->files[i];
+        if (file->kind != STORE_SYMBOL_DSYM || file->verdict != UPLOAD_OK ||
+            !file->features.variables || file->features.unwind)
+            continue;
+        bool is_there;
+        enum fz_code code = has_binary(u, job, result, &file->uuid, &is_there, err);
+        if (code != FZ_OK)
+            return code;
+        file->wants_binary = !is_there;
+    }
+    return FZ_OK;
+}
+
 static enum fz_code
 finish(struct upload *u, const struct store_job *job, struct job_result *ret, struct fz_error *err)
 {
@@ -200,6 +239,9 @@ finish(struct upload *u, const struct store_job *job, struct job_result *ret, st
     for (size_t i = 0; i < n; i++)
         result.files[i].is_new = symbols[i].is_new;
     result.n_files = n;
+    code = ask_for_binaries(u, job, &result, err);
+    if (code != FZ_OK)
+        return code;
     ret->n_files = n;
     ret->n_unblocked = result.n_unblocked;
     return store_result(u, job, &result, err);

@@ -4,14 +4,16 @@
 The crashes are recorded ones of tests/variables, and the values are those that the programs printed themselves.
 """
 
+import glob
 import json
+import os
+import re
 import subprocess
 import tempfile
 import unittest
-import os
 
-from case import BINARY, main, until
-from dumps import Dump, symbols_of, values_of
+from case import BINARY, SOURCE, main, until
+from dumps import DATA, Dump, symbols_of, values_of
 from openapi import DescribedServer as Server
 
 PLAIN, FAST = "classes-arm64-O0-dw4", "classes-x86_64-O2-dw5"
@@ -35,6 +37,21 @@ def right_and_wrong(dump, report):
             elif value is not None and not stale and not value.startswith("0x"):
                 wrong.append((function, path, value, want))
     return right, wrong
+
+
+def symbolicate(dump, with_binary=True, form="--json"):
+    """What the command line writes: the report, or with form None the text."""
+    with tempfile.TemporaryDirectory() as folder:
+        paths = {}
+        for name, data in (("report.json", dump.report()), ("dsym", dump.dsym), ("binary", dump.binary)):
+            paths[name] = os.path.join(folder, name)
+            with open(paths[name], "wb") as f:
+                f.write(data)
+        command = [BINARY, "symbolicate", paths["report.json"], "--variables", "--dsym", paths["dsym"]]
+        command += ["--dsym", paths["binary"]] if with_binary else []
+        command += [form] if form else []
+        out = subprocess.run(command, capture_output=True, check=True, timeout=60).stdout
+    return json.loads(out) if form else out.decode()
 
 
 class WithServer(unittest.TestCase):
@@ -93,21 +110,45 @@ class Values(WithServer):
         dump = Dump(PLAIN)
         self.upload(dump.archive())
         report = self.post(dump.report())
-        with tempfile.TemporaryDirectory() as folder:
-            paths = {}
-            for name, data in (("report.json", dump.report()), ("dsym", dump.dsym), ("binary", dump.binary)):
-                paths[name] = os.path.join(folder, name)
-                with open(paths[name], "wb") as f:
-                    f.write(data)
-            command = [BINARY, "symbolicate", paths["report.json"], "--dsym", paths["dsym"], "--dsym", paths["binary"],
-                       "--variables"]
-            out = subprocess.run(command + ["--json"], capture_output=True, check=True, timeout=60).stdout
-            text = subprocess.run(command, capture_output=True, check=True, timeout=60, text=True).stdout
-        local = json.loads(out)
+        local, text = symbolicate(dump), symbolicate(dump, form=None)
         self.assertEqual([values_of(s) for _, s in symbols_of(local)], [values_of(s) for _, s in symbols_of(report)])
         for name, value in values_of(symbols_of(local)[0][1]).items():
             if "." not in name and "[" not in name:
                 self.assertIn(f"{name} = {value}", text)
+
+
+class Scores(unittest.TestCase):
+    def test_the_figures_of_the_verdict(self):
+        """What an upload's verdict says of values with and without the binary is what the programs of
+        tests/variables give that are optimised."""
+        printed, alone, both = 0, 0, 0
+        for path in sorted(glob.glob(os.path.join(DATA, "*.truth"))):
+            name = os.path.basename(path)[:-len(".truth")]
+            if "-O0" in name:
+                continue
+            dump = Dump(name)
+            printed += sum(len(values) for values in dump.truth.values())
+            for with_binary in (False, True):
+                right, wrong = right_and_wrong(dump, symbolicate(dump, with_binary))
+                self.assertEqual(wrong, [], name)
+                alone += 0 if with_binary else right
+                both += right if with_binary else 0
+        with open(os.path.join(SOURCE, "server", "upload", "upload.c"), encoding="utf-8") as f:
+            claimed = re.search(r"(\d+) % instead of (\d+) %", f.read())
+        self.assertEqual((both * 100 // printed, alone * 100 // printed), (int(claimed[1]), int(claimed[2])))
+
+
+class Verdict(WithServer):
+    def test_a_dsym_alone_asks_for_its_binary(self):
+        dump = Dump(FAST)
+        (file,) = self.upload(dump.dsym)["files"]
+        self.assertEqual(file["verdict"]["code"], "ok")
+        self.assertIn("upload the binary too", file["verdict"]["todo"])
+        for file in self.upload(dump.archive())["files"]:
+            if file["kind"] == "dsym":
+                self.assertEqual(file["verdict"], {"code": "ok"})
+        (file,) = self.upload(dump.dsym)["files"]
+        self.assertEqual(file["verdict"], {"code": "ok"}, "the project has the binary")
 
 
 class Late(WithServer):
