@@ -24,6 +24,17 @@ framezero_mach_install(void)
 {
 }
 
+void
+framezero_mach_restore(void)
+{
+}
+
+thread_t
+framezero_mach_thread(void)
+{
+    return MACH_PORT_NULL;
+}
+
 #else
 
 enum { N_PORTS = EXC_TYPES_COUNT, MESSAGE_ID = 2405, ANSWER = 100, THREAD_STACK = 64 * 1024 };
@@ -50,6 +61,7 @@ static const exception_mask_t mask =
     EXC_MASK_BAD_ACCESS | EXC_MASK_BAD_INSTRUCTION | EXC_MASK_ARITHMETIC | EXC_MASK_BREAKPOINT;
 
 static mach_port_t port;
+static thread_t server; /* the thread that receives */
 static struct {
     mach_msg_type_number_t n;
     exception_mask_t masks[N_PORTS];
@@ -58,12 +70,18 @@ static struct {
     thread_state_flavor_t flavors[N_PORTS];
 } old;
 
-static void
-restore_ports(void)
+void
+framezero_mach_restore(void)
 {
     for (mach_msg_type_number_t i = 0; i < old.n; i++)
         task_set_exception_ports(mach_task_self(), old.masks[i], old.ports[i], old.behaviors[i],
                                  old.flavors[i]);
+}
+
+thread_t
+framezero_mach_thread(void)
+{
+    return server;
 }
 
 /* Was someone else registered for this type before? */
@@ -102,7 +120,7 @@ capture(const struct message *message, thread_t self)
         .exception = message->exception,
         /* The capture itself may fault: that exception must go elsewhere. Not earlier, because another thread that
          * faults without a handler ends the process. */
-        .when_stopped = restore_ports,
+        .when_stopped = framezero_mach_restore,
         .n_codes = message->n_codes < 2 ? message->n_codes : 2,
         .codes = {(uint64_t)message->codes[0], (uint64_t)message->codes[1]}};
     if (message->exception == EXC_BAD_ACCESS && crash.n_codes == 2) {
@@ -133,6 +151,7 @@ serve(void *unused)
     FRAMEZERO_WORK static struct message message;
     thread_t self = mach_thread_self();
     (void)unused;
+    server = self;
     pthread_setname_np("framezero");
     for (;;) {
         memset(&message, 0, sizeof(message));
@@ -144,7 +163,7 @@ serve(void *unused)
         if (framezero_run_claim(self) == FRAMEZERO_FIRST)
             capture(&message, self);
         else
-            restore_ports();
+            framezero_mach_restore();
         /* With an old port, the instruction faults again and the kernel asks that one; without, signals follow. */
         reply(&message, has_old_port(message.exception) ? KERN_SUCCESS : KERN_FAILURE);
         mach_port_deallocate(mach_task_self(), message.thread.name);

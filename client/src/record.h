@@ -14,7 +14,9 @@
 #define FRAMEZERO_RECORD_SECTION "__framezero"
 
 /* Work memory of this library is zero until a crash, and apart from the app's own variables, which reports include. */
+#ifndef FRAMEZERO_WORK
 #define FRAMEZERO_WORK __attribute__((section("__DATA,__fz_work,zerofill")))
+#endif
 
 enum { FRAMEZERO_THROW_MAX = 64 };
 

@@ -125,7 +125,9 @@ framezero_run_write_hang(struct framezero_crash *crash)
     atomic_store(&writer, self);
     crash->task = mach_task_self();
     crash->handler = self;
-    framezero_threads_stop(0);
+    first_crash = *crash;
+    /* Should the capture fault, the thread for Mach exceptions must run. */
+    framezero_threads_stop(framezero_mach_thread());
     bool ok = framezero_capture(crash, &framezero_own_record, hang_file.fd);
     framezero_threads_go();
     if (ok)

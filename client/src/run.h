@@ -50,6 +50,10 @@ void framezero_text_append(char *to, size_t size, const char *text);
 void framezero_signals_install(void);
 void framezero_signals_restore(void);
 void framezero_mach_install(void);
+/* The ports of before. Called once other threads are stopped: a fault of the capture would wait for a stopped thread. */
+void framezero_mach_restore(void);
+/* The thread that receives exceptions, 0 if there is none. */
+thread_t framezero_mach_thread(void);
 void framezero_exceptions_install(void);
 void framezero_terminate_install(void); /* C++; in exceptions_cxx.cpp */
 void framezero_hang_install(uint32_t hang_ms);

@@ -95,6 +95,7 @@ on_signal(int number, siginfo_t *info, void *user)
                                         .crashed = self,
                                         .state = &first_state,
                                         .signal = number,
+                                        .when_stopped = framezero_mach_restore,
                                         .exception = exception_of(number, is_fault)};
         if (is_fault) {
             crash.has_addr = true;

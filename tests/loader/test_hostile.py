@@ -5,7 +5,7 @@ import os
 import unittest
 
 import machine
-from machine import ARCHES, MACH, SIGNALS, Run, crashed_thread
+from machine import ARCHES, HANGS, MACH, SIGNALS, Run, crashed_thread
 
 # What the loader answers falsely (mach_task.c), and what the report still has.
 FAULTS = {
@@ -84,6 +84,18 @@ class Hostile(unittest.TestCase):
                 run = self.run_of(arch, "O2", "crashes", "recursion", ways, env={"LOADER_CRASH_AT": "vm_read 1+"})
                 self.assertEqual({}, run.reports)
                 self.assertEqual(128 + 11, run.status)
+
+    def test_capture_of_an_abort_that_crashes(self):
+        """The thread for Mach exceptions is stopped then: the fault must not wait for it."""
+        for arch in ARCHES:
+            run = self.run_of(arch, "O2", "crashes", "abort", env={"LOADER_CRASH_AT": "thread_info 2"})
+            self.assertTrue(run.reports[".json"]["capture"]["handler_crashed"])
+
+    def test_capture_of_a_hang_that_crashes(self):
+        for arch in ARCHES:
+            run = self.run_of(arch, "O2", "crashes", "hang", SIGNALS | MACH | HANGS, env={"LOADER_CRASH_AT": "thread_info 2"})
+            self.assertEqual(128 + 11, run.status)
+            self.assertTrue(run.reports[".json"]["capture"]["handler_crashed"])
 
     def test_no_allocation_after_installation(self):
         """malloc() and its kind end the program; the reports are there all the same."""
