@@ -20,7 +20,7 @@ static void
 put(struct record *r, uint64_t value, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        r->bytes[r->n++] = (uint8_t)(value >> (8 * i));
+        r->bytes[r->n++] = i < 8 ? (uint8_t)(value >> (8 * i)) : 0;
 }
 
 /* `n` bytes of content, of which the last `padding` do not count. */
