@@ -29,12 +29,6 @@ framezero_mach_restore(void)
 {
 }
 
-thread_t
-framezero_mach_thread(void)
-{
-    return MACH_PORT_NULL;
-}
-
 #else
 
 enum { N_PORTS = EXC_TYPES_COUNT, MESSAGE_ID = 2405, ANSWER = 100, THREAD_STACK = 64 * 1024 };
@@ -61,7 +55,6 @@ static const exception_mask_t mask =
     EXC_MASK_BAD_ACCESS | EXC_MASK_BAD_INSTRUCTION | EXC_MASK_ARITHMETIC | EXC_MASK_BREAKPOINT;
 
 static mach_port_t port;
-static thread_t server; /* the thread that receives */
 static struct {
     mach_msg_type_number_t n;
     exception_mask_t masks[N_PORTS];
@@ -76,12 +69,6 @@ framezero_mach_restore(void)
     for (mach_msg_type_number_t i = 0; i < old.n; i++)
         task_set_exception_ports(mach_task_self(), old.masks[i], old.ports[i], old.behaviors[i],
                                  old.flavors[i]);
-}
-
-thread_t
-framezero_mach_thread(void)
-{
-    return server;
 }
 
 /* Was someone else registered for this type before? */
@@ -151,7 +138,7 @@ serve(void *unused)
     FRAMEZERO_WORK static struct message message;
     thread_t self = mach_thread_self();
     (void)unused;
-    server = self;
+    framezero_run_keep(self);
     pthread_setname_np("framezero");
     for (;;) {
         memset(&message, 0, sizeof(message));

@@ -19,6 +19,7 @@ FRAMEZERO_WORK static struct framezero_file crash_file, hang_file;
 FRAMEZERO_WORK static struct framezero_crash first_crash;
 static _Atomic int phase = IDLE;
 static _Atomic unsigned writer; /* the thread that writes */
+static thread_t kept;
 
 /* ---- files ------------------------------------------------------------------------------------ */
 
@@ -115,6 +116,12 @@ framezero_run_write_short(void)
     write_first();
 }
 
+void
+framezero_run_keep(thread_t thread)
+{
+    kept = thread;
+}
+
 bool
 framezero_run_write_hang(struct framezero_crash *crash)
 {
@@ -126,8 +133,7 @@ framezero_run_write_hang(struct framezero_crash *crash)
     crash->task = mach_task_self();
     crash->handler = self;
     first_crash = *crash;
-    /* Should the capture fault, the thread for Mach exceptions must run. */
-    framezero_threads_stop(framezero_mach_thread());
+    framezero_threads_stop(kept);
     bool ok = framezero_capture(crash, &framezero_own_record, hang_file.fd);
     framezero_threads_go();
     if (ok)

@@ -30,6 +30,9 @@ void framezero_run_write_short(void);
 /* A report of something else than a crash: the turn is given back. False: someone else writes. */
 bool framezero_run_write_hang(struct framezero_crash *crash);
 
+/* The thread that receives Mach exceptions: not stopped for a hang, where a fault of the capture would wait for it. */
+void framezero_run_keep(thread_t thread);
+
 /* What a handler that has no turn does: the process is about to end, this thread must not go on before. */
 void framezero_run_wait(void);
 
@@ -52,8 +55,6 @@ void framezero_signals_restore(void);
 void framezero_mach_install(void);
 /* The ports of before. Called once other threads are stopped: a fault of the capture would wait for a stopped thread. */
 void framezero_mach_restore(void);
-/* The thread that receives exceptions, 0 if there is none. */
-thread_t framezero_mach_thread(void);
 void framezero_exceptions_install(void);
 void framezero_terminate_install(void); /* C++; in exceptions_cxx.cpp */
 void framezero_hang_install(uint32_t hang_ms);

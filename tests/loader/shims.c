@@ -327,6 +327,12 @@ find(const struct loader_symbol *table, const char *name)
 uint64_t
 loader_resolve(const char *name)
 {
+    /* A library may have its own raise() and abort(). */
+    for (unsigned i = 0; i < loader_n_images; i++) {
+        uint64_t value = macho_symbol(loader_images[i], name);
+        if (value)
+            return value;
+    }
     static const struct loader_symbol *const tables[] = {symbols,
                                                          loader_symbols_signals,
                                                          loader_symbols_threads,
@@ -336,11 +342,6 @@ loader_resolve(const char *name)
                                                          loader_symbols_cxx};
     for (size_t i = 0; i < sizeof(tables) / sizeof(*tables); i++) {
         uint64_t value = find(tables[i], name);
-        if (value)
-            return value;
-    }
-    for (unsigned i = 0; i < loader_n_images; i++) {
-        uint64_t value = macho_symbol(loader_images[i], name);
         if (value)
             return value;
     }

@@ -274,6 +274,27 @@ shim_raise(int darwin)
     return 0;
 }
 
+/* For a library that raises by itself (programs/library.c). */
+static int
+shim_raise_prepare(int darwin, long ids[3])
+{
+    if (blocked >> (darwin - 1) & 1) {
+        pending |= 1u << (darwin - 1);
+        return 0;
+    }
+    ids[0] = getpid();
+    ids[1] = loader_thread_self()->tid;
+    ids[2] = loader_signal_to_linux(darwin);
+    return 1;
+}
+
+static void
+shim_abort_again(void)
+{
+    actions[6].handler = NULL;
+    blocked &= ~(1u << 5);
+}
+
 static int
 shim_kill(int pid, int darwin)
 {
@@ -287,8 +308,7 @@ static void
 shim_abort(void)
 {
     shim_raise(6);
-    actions[6].handler = NULL;
-    blocked &= ~(1u << 5);
+    shim_abort_again();
     shim_raise(6);
 }
 
@@ -301,5 +321,7 @@ const struct loader_symbol loader_symbols_signals[] = {
     {"_raise", shim_raise},
     {"_kill", shim_kill},
     {"_abort", shim_abort},
+    {"_loader_raise_prepare", shim_raise_prepare},
+    {"_loader_abort_again", shim_abort_again},
     {NULL, NULL},
 };
