@@ -159,8 +159,11 @@ load_registers(struct report_load *l, const json_t *object, struct report_thread
         struct fz_span text = fz_span_make(json_string_value(value), json_string_length(value));
         if (l->failed)
             break;
-        bool is_vector = report_is_vector_name(name) && report_vector_parse(text, vector.bytes);
-        if (!is_vector && !json_scan_u64(value, &reg.value))
+        bool is_vector = report_is_vector_name(name);
+        /* A number, or more bits than one has. */
+        if (json_scan_u64(value, &reg.value))
+            report_vector_set(reg.value, vector.bytes);
+        else if (!is_vector || !report_vector_parse(text, vector.bytes))
             continue;
         vector.name = reg.name = report_load_keep(l, fz_span_cstr(name));
         if (is_vector)

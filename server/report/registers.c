@@ -91,6 +91,14 @@ report_vector_parse(struct fz_span text, uint8_t ret[16])
     return true;
 }
 
+void
+report_vector_set(uint64_t value, uint8_t ret[16])
+{
+    memset(ret, 0, 16);
+    for (size_t i = 0; i < 8; i++)
+        ret[i] = (uint8_t)(value >> 8 * i);
+}
+
 /* ---- numbers ---------------------------------------------------------------------------------- */
 
 static bool

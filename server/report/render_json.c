@@ -224,11 +224,17 @@ write_frames(struct json_write *w, const struct report *r, const struct report_f
         json_write_u64(w, "frames_cut", n_cut);
 }
 
+static bool
+is_empty(const struct report_memory *memory)
+{
+    return memory->bytes.len == 0 && memory->size == 0;
+}
+
 /* Bytes that a person may look at; more of them are in the report as it came. */
 static void
 write_memory(struct json_write *w, const char *key, const struct report_memory *memory)
 {
-    if (memory->bytes.len == 0 && memory->size == 0)
+    if (is_empty(memory))
         return;
     json_write_open(w, key, '{');
     json_write_hex(w, "address", memory->addr);
@@ -366,6 +372,20 @@ write_attachments(struct json_write *w, const struct report *r)
     json_write_close(w, ']');
 }
 
+static void
+write_regions(struct json_write *w, const struct report *r)
+{
+    bool any = false;
+    for (size_t i = 0; i < r->n_memory; i++)
+        any = any || !is_empty(&r->memory[i]);
+    if (!any)
+        return;
+    json_write_open(w, "memory", '[');
+    for (size_t i = 0; i < r->n_memory; i++)
+        write_memory(w, NULL, &r->memory[i]);
+    json_write_close(w, ']');
+}
+
 enum fz_code
 report_render_json(const struct report *report, const struct report_envelope *envelope,
                    struct fz_buffer *out, struct fz_error *err)
@@ -390,12 +410,7 @@ report_render_json(const struct report *report, const struct report_envelope *en
         json_write_close(&w, '}');
     }
     write_images(&w, report);
-    if (report->n_memory) {
-        json_write_open(&w, "memory", '[');
-        for (size_t i = 0; i < report->n_memory; i++)
-            write_memory(&w, NULL, &report->memory[i]);
-        json_write_close(&w, ']');
-    }
+    write_regions(&w, report);
     write_attachments(&w, report);
     json_write_raw(&w, "breadcrumbs", report->breadcrumbs_json);
     json_write_raw(&w, "extra", report->extra_json);

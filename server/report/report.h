@@ -297,6 +297,8 @@ void report_vector_name(enum fz_arch_cpu cpu, const struct report_vector *vector
 bool report_is_vector_name(const char *name);
 /* "0x" and up to 32 hexadecimal digits, the lowest byte last in the text and first in `ret`. */
 bool report_vector_parse(struct fz_span text, uint8_t ret[16]);
+/* The low 64 bits; the others are 0. */
+void report_vector_set(uint64_t value, uint8_t ret[16]);
 
 /* ---- report.c -------------------------------------------------------------------------------- */
 

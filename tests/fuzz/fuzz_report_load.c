@@ -29,6 +29,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             abort();
         fz_buffer_init(&text, 0);
         if (report_render_crash(&report, &envelope, &text, NULL) != FZ_OK ||
+            report_render_variables(&report, &envelope, &text, NULL) != FZ_OK ||
             report_render_ips(&report, &envelope, &text, NULL) != FZ_OK)
             abort();
         fz_buffer_deinit(&first);

@@ -89,7 +89,7 @@ test_capture(void **state)
         "\"code\":\"0x8badf00d\",\"text\":\"scene-update watchdog\"}},"
         "\"threads\":[{\"crashed\":true,\"frames\":[],\"frames_truncated\":true,"
         "\"registers\":{\"fp\":\"0x10\",\"v8\":\"0x000000000000000a3ff0000000000000\","
-        "\"d9\":\"0x4000000000000000\",\"s10\":\"0x3f800000\"},"
+        "\"d9\":\"0x4000000000000000\",\"s10\":1065353216},"
         "\"stack\":{\"address\":\"0x10\",\"bytes\":\"AA==\",\"truncated\":true}}],"
         "\"memory\":[{\"address\":\"0x20\",\"why\":\"register\",\"bytes\":\"AQ==\"}],"
         "\"images\":[],\"capture\":{\"client\":\"framezero 1.0\",\"way\":\"corpse\","
@@ -115,6 +115,7 @@ test_capture(void **state)
     assert_memory_equal(thread->vectors[0].bytes, "\0\0\0\0\0\0\xf0\x3f\x0a", 9);
     assert_int_equal(thread->vectors[1].size, 8);
     assert_int_equal(thread->vectors[2].size, 4);
+    assert_memory_equal(thread->vectors[2].bytes, "\0\0\x80\x3f", 4);
     assert_string_equal(r.memory[0].why, "register");
     assert_string_equal(r.capture.client, "framezero 1.0");
     assert_string_equal(r.capture.way, "corpse");

@@ -71,14 +71,14 @@ ingest_json_registers(struct ingest_builder *b, const json_t *object, const char
         uint64_t number;
         uint8_t bytes[16];
         struct fz_span text = fz_span_make(json_string_value(value), json_string_length(value));
-        /* v0 to v31 and their kind have 128 bits; in hexadecimal only, which is
-         * how clients write them. */
-        if (report_is_vector_name(name) && report_vector_parse(text, bytes)) {
+        bool is_vector = report_is_vector_name(name), is_number = json_scan_u64(value, &number);
+        /* v0 to v31 and their kind have 128 bits, which no number of JSON has. */
+        if (is_number)
+            report_vector_set(number, bytes);
+        if (is_vector && (is_number || report_vector_parse(text, bytes)))
             ingest_add_vector(b, thread, fz_span_cstr(name), bytes);
-            continue;
-        }
         /* An odd value costs one register; the others are needed to judge frame 0. */
-        if (json_scan_u64(value, &number))
+        else if (is_number)
             ingest_add_register(b, thread, fz_span_cstr(name), number);
         else if (!json_is_null(value))
             ingest_note(b, "%.60s.%.40s: not a register's value", at, name);
