@@ -198,7 +198,8 @@ after_attrs(const struct variables_die *die)
     if (abbrev->n_steps == 0)
         return die->attrs + abbrev->size;
     struct dwarf_cursor c = dwarf_cursor_make(dwarf, SECTION_INFO, die->attrs, die->unit->end);
-    const uint8_t *at = skip_die(dwarf, die->unit, abbrev, c.at, c.end);
+    /* At the end of the unit there is not even an address to skip from. */
+    const uint8_t *at = c.at ? skip_die(dwarf, die->unit, abbrev, c.at, c.end) : NULL;
     if (!at)
         return 0;
     /* What follows the last LEB128, string or block is a step of its own, or it is in `size`. */
