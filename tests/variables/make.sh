@@ -29,7 +29,8 @@ make() { # make SOURCE ARCH LEVEL DWARF
     $run --slide 4f8000 --dump "$work/$name/report.json" "$work/$name/crash" >/dev/null 2>&1 || true
     # shellcheck disable=SC2086
     $run --slide 4f8000 --dump "$work/$name/truth.json" "$work/$name/truth" >"$work/$name/truth.txt" 2>/dev/null || true
-    "$here/make.py" dump "$work/$name/report.json" | gzip -9n >"$here/data/$name.gz"
+    "$here/make.py" dump "$work/$name/report.json" >"$work/$name/dump"
+    gzip -9nc "$work/$name/dump" >"$here/data/$name.gz"
     gzip -9nc "$work/$name/crash" >"$here/data/$name.binary.gz"
     gzip -9nc "$work/$name/crash.dSYM/Contents/Resources/DWARF/crash" >"$here/data/$name.dsym.gz"
     "$here/make.py" truth "$work/$name/truth.txt" "$work/$name/crash" >"$here/data/$name.truth"
