@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """docs/client.md as far as Linux allows: its program is built with the client, crashes, and its report comes back from a
-server with the function, the line and, where the server reads them, the values."""
+server with the function, the line and the values."""
 import json
 import os
 import re

@@ -1,18 +1,18 @@
 #!/usr/bin/env python3
 """One crash, captured in a signal handler, by a Mach exception thread and from the corpse; each report is posted to a
 running server, which has the program and its dSYM, and comes back with the functions that the program called."""
+import json
 import os
 import sys
 import unittest
 import zipfile
 
 import machine
-from machine import ADDRESSES, EXCEPTIONS, HANGS, MACH, SIGNALS, STACK, Run, built, crashed_thread, fits, has_engine, names
+from machine import ADDRESSES, EXCEPTIONS, HANGS, MACH, SIGNALS, STACK, Run, built, crashed_thread, fits, names, variables
 
 sys.path.insert(0, os.path.join(machine.SOURCE, "tests", "e2e"))
 from framezero import Server  # noqa: E402: its folder is known only now
 
-ENGINE = has_engine()
 WAYS = {"signal": (SIGNALS | EXCEPTIONS, ".json", False), "mach": (MACH, ".json", False),
         "corpse": (EXCEPTIONS, "-corpse.json", True)}
 
@@ -39,6 +39,8 @@ class OnServer(unittest.TestCase):
         cls.server = Server(machine.BINARY)
         cls.addClassCleanup(cls.server.stop)
         cls.server.start()
+        status, answer = cls.server.request("PUT", "/api/v1/project", body=json.dumps({"values": "on"}))
+        assert status == 200, answer
         for arch in machine.ARCHES:
             for level in ("O0", "O2"):
                 status, answer = cls.server.request("POST", "/api/v1/symbols", body=symbols_of(arch, level, "crashes"))
@@ -65,6 +67,18 @@ class OnServer(unittest.TestCase):
             self.assertEqual(("SIGSEGV", "EXC_BAD_ACCESS"), (result["crash"]["signal"], result["crash"]["mach"]))
             got = names(crashed_thread(result))
             self.assertTrue(fits(run.chain, got), f"{arch} -{level} {way}: want {run.chain}, got {got}")
+            self.check_values(run, variables(crashed_thread(result)), f"{arch} -{level} {way}")
+
+    def check_values(self, run, found, where):
+        """What the program printed about itself; optimised code may have lost a value, but has no other one."""
+        self.assertTrue(run.truth)
+        for line in run.truth:
+            function, name, want = line.rsplit(" ", 2)
+            variable = found.get((function, name), {})
+            if run.level == "O0":
+                self.assertEqual("available", variable.get("availability"), f"{where}: {function}: {name}")
+            if run.level == "O0" or "value" in variable:
+                self.assertEqual(want, variable.get("value"), f"{where}: {function}: {name}")
 
     def test_signal(self):
         for arch in machine.ARCHES:
