@@ -40,12 +40,6 @@ def loader(arch):
     return ["qemu-aarch64"] + command if arch == "arm64" else command
 
 
-def has_engine():
-    """Does this build read values and unwind by itself?"""
-    text = subprocess.run([BINARY, "symbolicate", "--help"], capture_output=True, text=True, check=True).stdout
-    return "--variables" in text
-
-
 class Run:
     """One run of a program: `chain` and `truth` as printed, `reports` as {ending of the file: report}."""
 

@@ -10,7 +10,7 @@ import tempfile
 import unittest
 
 import machine
-from machine import ARCHES, BINARY, SOURCE, built, crashed_thread, has_engine, names, variables
+from machine import ARCHES, BINARY, SOURCE, built, crashed_thread, names, variables
 
 sys.path.insert(0, os.path.join(SOURCE, "tests", "e2e"))
 from framezero import Server  # noqa: E402: its folder is known only now
@@ -40,6 +40,8 @@ class Walkthrough(unittest.TestCase):
     def test_from_an_empty_app_to_a_crash_with_values(self):
         with Server(BINARY) as server:
             url, token = f"http://127.0.0.1:{server.port}", server.credentials["admin_token"]
+            subprocess.run([BINARY, "project", "set", "default", "--values", "on", *server.where], check=True,
+                           capture_output=True)
             for arch in ARCHES:
                 program = self.build(arch)
                 subprocess.run([BINARY, "upload", os.path.dirname(program), "--server", url, "--token", token], check=True,
@@ -60,15 +62,17 @@ class Walkthrough(unittest.TestCase):
                 symbol = thread["frames"][0]["symbols"][0]
                 line = page().partition("```c\n")[2].splitlines().index("    *receipt = total;") + 1
                 self.assertEqual(("main.c", line), (os.path.basename(symbol["file"]), symbol["line"]))
-                if has_engine():
-                    self.check_values(sent[1], program)
+                self.check_values(thread)
+                shown = subprocess.run([BINARY, "symbolicate", sent[1], "--json", "--variables", "--dsym", program + ".dSYM",
+                                        "--dsym", program], check=True, capture_output=True, text=True).stdout
+                self.check_values(crashed_thread(json.loads(shown)))
 
-    def check_values(self, report, program):
-        shown = subprocess.run([BINARY, "symbolicate", report, "--json", "--variables", "--dsym", program + ".dSYM",
-                                "--dsym", program], check=True, capture_output=True, text=True).stdout
-        found = variables(crashed_thread(json.loads(shown)))
+    def check_values(self, thread):
+        found = variables(thread)
         for name, value in (("count", "2"), ("total", "10.75")):
             self.assertEqual(value, found[("checkout", name)].get("value"), name)
+        items = found[("checkout", "items")]
+        self.assertEqual("available", items["availability"])
 
     def test_links(self):
         """What the page links to exists."""
