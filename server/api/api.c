@@ -13,7 +13,7 @@
 static const struct api_route own_rows[] = {
     {"POST", "/api/v1/reports", "report_post", .scope = STORE_SCOPE_INGEST, .body = API_BODY_REPORT, .handle = api_report_post},
     {"GET", "/api/v1/reports", "report_list", .scope = STORE_SCOPE_READ, .run = api_report_list},
-    {"GET", "/api/v1/reports/{id}", "report_get", .scope = STORE_SCOPE_READ, .run = api_report_get, .query = "format, rebuild"},
+    {"GET", "/api/v1/reports/{id}", "report_get", .scope = STORE_SCOPE_READ, .run = api_report_get, .query = "format, rebuild, variables"},
     {"POST", "/api/v1/reports/{id}/reprocess", "report_reprocess", .scope = STORE_SCOPE_ADMIN, .run = api_report_reprocess},
     {"DELETE", "/api/v1/reports/{id}", "report_delete", .scope = STORE_SCOPE_ADMIN, .run = api_report_delete},
     {"GET", "/api/v1/reports/{id}/attachments/{n}", "attachment_get", .scope = STORE_SCOPE_READ, .run = api_attachment_get, .query = ""},

@@ -93,9 +93,13 @@ answer_rendered(struct api_call *call, const struct store_report *columns, struc
     const char *type = form == REPORT_FORM_JSON ? "application/json" : "text/plain; charset=utf-8";
     struct fz_span body;
     code = original_body(call, columns, form, &body, err);
+    bool shows_values = false;
+    if (code == FZ_OK && form == REPORT_FORM_CRASH)
+        code = api_query_flag(call->request, "variables", &shows_values, err);
     /* With a body, names go into the sender's own text, so that tools that parse it still can. */
     if (code == FZ_OK)
-        code = report_write(&report, &envelope, body, form, &out, NULL, err);
+        code = shows_values ? report_render_variables(&report, &envelope, &out, err)
+                            : report_write(&report, &envelope, body, form, &out, NULL, err);
     if (code == FZ_OK)
         http_respond(call->request, status, type, fz_buffer_span(&out));
     return code;

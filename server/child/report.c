@@ -148,9 +148,11 @@ symbolicate(struct child *child, const struct raw *raw, const struct report_enve
     /* After resolving: a frame with a name from a symbol file brings no name to learn. */
     if (code == FZ_OK && options->learned)
         child_learned_collect(&report, arena, &info.learned, &info.n_learned);
+    if (code == FZ_OK && options->values)
+        code = resolve_redact_notable(&report, arena, err);
     /* Values were read from it; it is stored nowhere but in the body. */
     if (code == FZ_OK)
-        ingest_drop_memory(&report);
+        ingest_drop_memory(&report, options->values);
     if (code == FZ_OK)
         code = report_render_json(&report, envelope, &ret->bytes, err);
     if (code != FZ_OK)

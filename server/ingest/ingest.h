@@ -84,9 +84,9 @@ FZ_MUST_CHECK enum fz_code ingest_strip(struct fz_span body, const char *reader,
                                         const struct limits *limits, const struct report *report,
                                         struct fz_arena *arena, struct fz_span *ret,
                                         struct fz_error *err);
-/* Leave the bytes of memory, and what a client read out of memory, out of the report; where it was
- * and how much stays. */
-void ingest_drop_memory(struct report *report);
+/* Leave the bytes of memory out of the report, and unless `keeps_notable` also what a client read out
+ * of memory; where it was and how much stays. */
+void ingest_drop_memory(struct report *report, bool keeps_notable);
 
 /* ---- taking bodies in ---------------------------------------------------------------------- */
 

@@ -129,11 +129,11 @@ drop(struct report_memory *memory)
 }
 
 void
-ingest_drop_memory(struct report *report)
+ingest_drop_memory(struct report *report, bool keeps_notable)
 {
     for (size_t i = 0; i < report->n_threads; i++) {
         drop(&report->threads[i].stack);
-        if (!is_of_system(report))
+        if (!keeps_notable && !is_of_system(report))
             report->threads[i].notable_json = NULL;
     }
     for (size_t i = 0; i < report->n_memory; i++)

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/attr.h"
+#include "base/json/walk.h"
 #include "server/resolve/redact_words.h"
 
 enum { DEPTH_MAX = 32, CHARS_MIN = 8, CHARS_MAX = 256 };
@@ -170,4 +171,47 @@ resolve_redact(struct report_variable *variables, size_t n,
     for (size_t i = 0; i < n; i++)
         n_hidden += redact(&r, &variables[i], false, 0);
     return n_hidden;
+}
+
+/* ---- what a client read out of memory -------------------------------------------------------- */
+
+static enum fz_code
+redact_notable(struct report_thread *thread, struct fz_arena *arena, struct fz_error *err)
+{
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
+    struct json_walk walk = json_walk_start(fz_span_cstr(thread->notable_json));
+    struct json_member member;
+    bool any = false;
+    fz_buffer_char(&out, '{');
+    while (json_walk_next(&walk, &member)) {
+        /* The whole entry: it may have the text in several members. */
+        if (resolve_redact_text(member.value)) {
+            any = true;
+            continue;
+        }
+        if (out.len > 1)
+            fz_buffer_char(&out, ',');
+        fz_buffer_char(&out, '"');
+        fz_buffer_append(&out, member.key.data, member.key.len);
+        fz_buffer_char(&out, '"');
+        fz_buffer_char(&out, ':');
+        fz_buffer_append(&out, member.value.data, member.value.len);
+    }
+    fz_buffer_char(&out, '}');
+    enum fz_code code = fz_buffer_done(&out, err);
+    if (code != FZ_OK || !any)
+        return code;
+    thread->notable_json = fz_arena_text(arena, fz_buffer_span(&out));
+    return thread->notable_json ? FZ_OK : fz_arena_fail(arena, err);
+}
+
+enum fz_code
+resolve_redact_notable(struct report *report, struct fz_arena *arena, struct fz_error *err)
+{
+    enum fz_code code = FZ_OK;
+    for (size_t i = 0; code == FZ_OK && i < report->n_threads; i++) {
+        if (report->threads[i].notable_json)
+            code = redact_notable(&report->threads[i], arena, err);
+    }
+    return code;
 }

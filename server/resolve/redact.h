@@ -43,4 +43,9 @@ size_t resolve_redact(struct report_variable *variables, size_t n,
                       const struct resolve_redact_rules *rules, const char *function,
                       const char *image);
 
+/* The entries of notable_json (KSCrash's "notable_addresses") whose text looks like a secret are left
+ * out; new texts are in the arena. LIMIT, NO_MEMORY: the arena. */
+FZ_MUST_CHECK enum fz_code resolve_redact_notable(struct report *report, struct fz_arena *arena,
+                                                  struct fz_error *err);
+
 #endif

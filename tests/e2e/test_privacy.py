@@ -209,6 +209,11 @@ class Values(Case):
         for form in ("crash", "ips"):
             text = self.expect(200, "GET", f"/api/v1/reports/{found['id']}?format={form}")
             self.assertNotIn(SECRET, text if isinstance(text, bytes) else json.dumps(text).encode())
+        shown = self.expect(200, "GET", f"/api/v1/reports/{found['id']}?format=crash&variables=1")
+        self.assertIn(SECRET, shown)
+        reader = self.token("read")
+        shown = self.expect(200, "GET", f"/api/v1/reports/{found['id']}?format=crash&variables=1", token=reader)
+        self.assertNotIn(SECRET, shown)
         listed = self.expect(200, "GET", "/api/v1/reports")
         self.assertNotIn(SECRET.decode(), json.dumps(listed))
         # The scope alone does not let anyone read.

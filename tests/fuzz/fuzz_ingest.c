@@ -21,6 +21,27 @@ render(const struct report *report)
     fz_buffer_deinit(&out);
 }
 
+/* A body without its memory is as long, and stays as it is when it is stripped again. */
+static void
+strip(struct fz_span body, const char *reader, struct report *report, const struct limits *limits)
+{
+    struct fz_arena arena;
+    struct fz_span once, twice;
+    struct report again;
+    fz_arena_init(&arena, 1 << 22);
+    enum fz_code code = ingest_strip(body, reader, limits, report, &arena, &once, NULL);
+    if (code == FZ_OK && once.len && !fz_span_is(once, "{}")) {
+        if (once.len != body.len)
+            abort();
+        if (ingest_parse_as(once, reader, limits, &arena, &again, NULL) == FZ_OK &&
+            ingest_strip(once, reader, limits, &again, &arena, &twice, NULL) == FZ_OK &&
+            twice.len && !fz_span_equal(once, twice))
+            abort();
+    }
+    ingest_drop_memory(report, false);
+    fz_arena_deinit(&arena);
+}
+
 static const char *const readers[] = {
     "array",     "bugsnag",   "crash",     "framezero", "ips",          "kscrash",
     "metrickit", "minidump",  "multipart", "plcrash",   "multipart/0/", "multipart/1/utf16/crash",
@@ -60,8 +81,11 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             abort();
         if (parsed != FZ_OK && err.text[0] == '\0')
             abort();
-        if (parsed == FZ_OK)
+        if (parsed == FZ_OK) {
             render(&report);
+            strip(items[i].body, items[i].reader, &report, &limits);
+            render(&report);
+        }
         fz_arena_deinit(&inner);
     }
     /* A wrong reader may be given, by a child that was taken over. */

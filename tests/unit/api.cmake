@@ -1,4 +1,5 @@
 fz_unit_test(config fz_config)
 if(TARGET fz_api)
   fz_unit_test(api_rate fz_api)
+  fz_unit_test(api_hide fz_api)
 endif()

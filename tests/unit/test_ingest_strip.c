@@ -155,7 +155,9 @@ test_kscrash(void **state)
     /* The model that is rendered has neither. */
     struct report before = parse_as(fz_buffer_span(&body), "kscrash");
     assert_non_null(before.threads[0].notable_json);
-    ingest_drop_memory(&before);
+    ingest_drop_memory(&before, true);
+    assert_non_null(before.threads[0].notable_json);
+    ingest_drop_memory(&before, false);
     assert_null(before.threads[0].notable_json);
     assert_int_equal(before.threads[0].stack.bytes.len, 0);
     assert_int_equal(before.threads[0].stack.size, sizeof(words));

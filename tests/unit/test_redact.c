@@ -247,14 +247,36 @@ test_variables(void **state)
     assert_null(more[1].value);
 }
 
+static void
+test_notable(void **state)
+{
+    struct fz_arena arena = fz_arena_make(1024 * 1024);
+    struct report_thread threads[] = {
+        {.notable_json = "{\"x0\":{\"type\":\"string\",\"value\":\"anna@example.com\"},"
+                         "\"x1\":{\"type\":\"string\",\"value\":\"Shop\"}}"},
+        {.notable_json = "{\"x2\":{\"value\":\"Shop\"}}"},
+        {.notable_json = NULL},
+        {.notable_json = "{\"x3\":{\"value\":\"4111 1111 1111 1111\"}}"},
+    };
+    struct report report = {.threads = threads, .n_threads = FZ_ARRAY_LEN(threads)};
+    struct fz_error err;
+    (void)state;
+    assert_int_equal(resolve_redact_notable(&report, &arena, &err), FZ_OK);
+    assert_string_equal(threads[0].notable_json,
+                        "{\"x1\":{\"type\":\"string\",\"value\":\"Shop\"}}");
+    assert_string_equal(threads[1].notable_json, "{\"x2\":{\"value\":\"Shop\"}}");
+    assert_null(threads[2].notable_json);
+    assert_string_equal(threads[3].notable_json, "{}");
+    fz_arena_deinit(&arena);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_words),
-        cmocka_unit_test(test_values),
-        cmocka_unit_test(test_entries),
-        cmocka_unit_test(test_variables),
+        cmocka_unit_test(test_words),   cmocka_unit_test(test_values),
+        cmocka_unit_test(test_entries), cmocka_unit_test(test_variables),
+        cmocka_unit_test(test_notable),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
