@@ -138,4 +138,7 @@ ingest_drop_memory(struct report *report, bool keeps_notable)
     }
     for (size_t i = 0; i < report->n_memory; i++)
         drop(&report->memory[i]);
+    /* Copies of memory go through them, 16 bytes of a text at once. */
+    for (size_t i = 0; i < report->n_threads; i++)
+        report->threads[i].n_vectors = 0;
 }

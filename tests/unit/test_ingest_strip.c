@@ -154,6 +154,8 @@ test_kscrash(void **state)
     assert_int_equal(report.threads[0].n_frames, 1);
     /* The model that is rendered has neither. */
     struct report before = parse_as(fz_buffer_span(&body), "kscrash");
+    before.threads[0].vectors = (struct report_vector[]){{.size = 16}};
+    before.threads[0].n_vectors = 1;
     assert_non_null(before.threads[0].notable_json);
     ingest_drop_memory(&before, true);
     assert_non_null(before.threads[0].notable_json);
@@ -161,6 +163,7 @@ test_kscrash(void **state)
     assert_null(before.threads[0].notable_json);
     assert_int_equal(before.threads[0].stack.bytes.len, 0);
     assert_int_equal(before.threads[0].stack.size, sizeof(words));
+    assert_int_equal(before.threads[0].n_vectors, 0);
 }
 
 static void
