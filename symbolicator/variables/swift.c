@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "symbolicator/variables/place.h"
 #include "symbolicator/variables/symbols.h"
+#include "symbolicator/variables/type_name.h"
 #include "symbolicator/variables/value.h"
 
 enum { BYTES_SHOWN_MAX = 16, SMALL_MAX = 15, CASES_MAX = 256, LARGE_BIAS = 32 };
@@ -52,11 +53,8 @@ static const struct known table[] = {
 static struct fz_span
 mangled_of(const struct variables_type *type)
 {
-    struct fz_span name = variables_die_string_deep(&type->die, AT_LINKAGE_NAME);
-    if (name.len == 0)
-        name = variables_die_string_deep(&type->die, AT_NAME);
-    if (name.len < 4 || !(fz_span_begins(name, "$s") || fz_span_begins(name, "$S")) ||
-        name.data[name.len - 1] != 'D')
+    struct fz_span name = variables_type_mangled(&type->die);
+    if (name.len < 4 || name.data[name.len - 1] != 'D')
         return fz_span_make(NULL, 0);
     return fz_span_between(name, 2, name.len - 1);
 }
@@ -75,22 +73,11 @@ layout_of(struct fz_span mangled, unsigned pointer, unsigned *ret_size)
     if ((fz_span_begins(mangled, "SPy") || fz_span_begins(mangled, "Spy")) &&
         fz_span_ends(mangled, "G"))
         return POINTER;
-    bool is_class = mangled.len > 2 && mangled.data[mangled.len - 1] == 'C' &&
-                    mangled.data[0] >= '0' && mangled.data[0] <= '9';
+    /* Of a module, or "So": imported from Objective-C. */
+    bool is_class =
+        mangled.len > 2 && mangled.data[mangled.len - 1] == 'C' &&
+        ((mangled.data[0] >= '0' && mangled.data[0] <= '9') || fz_span_begins(mangled, "So"));
     return is_class ? CLASS : OTHER;
-}
-
-/* The name of the type as Swift writes it. */
-static const char *
-swift_name(struct variables_value *value, const struct variables_type *type)
-{
-    static const struct sym_demangle_options options = {.simplified = true};
-    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text = fz_buffer_make(VARIABLES_TEXT_MAX);
-    struct fz_span name = variables_die_string_deep(&type->die, AT_LINKAGE_NAME);
-    char *mangled = fz_arena_text(value->variables->arena, name);
-    if (!mangled || name.len == 0 || !sym_demangle(mangled, false, &options, &text))
-        return type->name;
-    return variables_text(value->variables, fz_buffer_span(&text));
 }
 
 static bool
@@ -111,7 +98,8 @@ fill_string(struct variables_value *value, const struct variables_place *place,
         if (!fz_text_is_utf8(small))
             return false;
         variables_string_append(&text, small, false);
-    } else if (kind == 0x8 || kind == 0) { /* a literal, or on the heap: its bytes are elsewhere */
+    } else if ((kind == 0x8 || kind == 0) && bytes[7] & 0x10) {
+        /* A literal, or on the heap: its bytes are after its object, as bit 60 of the count says. */
         uint64_t size = 0, object = 0;
         for (unsigned i = 8; i-- > 0;) {
             size = size << 8 | (i < 6 ? bytes[i] : 0);
@@ -124,6 +112,8 @@ fill_string(struct variables_value *value, const struct variables_place *place,
             variables_value_absent(out, SYM_VALUE_MEMORY_NOT_CAPTURED);
             return true;
         }
+        if (size == n && !fz_text_is_utf8(large))
+            return false;
         variables_string_append(&text, large, size > max);
     } else {
         return false;
@@ -279,7 +269,7 @@ has_members(const struct variables_type *type)
              type->kind == TYPE_RECORD && !type->is_union && variables_die_child(&type->die, &at);
          more; more = variables_die_next(&at, &at)) {
         struct variables_attr attr;
-        if (variables_die_tag(&at) == TAG_MEMBER &&
+        if (variables_die_tag(&at) == TAG_MEMBER && variables_die_string(&at, AT_NAME).len > 0 &&
             variables_die_attr(&at, AT_DATA_MEMBER_LOCATION, &attr))
             return true;
     }
@@ -292,6 +282,11 @@ fill_bytes(struct variables_value *value, const struct variables_type *type,
 {
     uint8_t bytes[BYTES_SHOWN_MAX];
     char text[3 * BYTES_SHOWN_MAX + 32];
+    /* Declared here, and its size known to its module alone. */
+    if (type->size == 0) {
+        variables_value_absent(out, SYM_VALUE_NO_DEBUG_INFO);
+        return;
+    }
     size_t n = type->size > BYTES_SHOWN_MAX ? BYTES_SHOWN_MAX : (size_t)type->size;
     enum sym_availability why =
         n ? variables_place_read(value->variables, place, 0, n, bytes) : SYM_VALUE_UNSUPPORTED;
@@ -317,7 +312,6 @@ variables_swift_fill(struct variables_value *value, const struct variables_type 
     struct fz_span mangled = mangled_of(type);
     if (mangled.len == 0)
         return false;
-    out->type = swift_name(value, type);
     bool is_done;
     if (fz_span_ends(mangled, "Sg")) {
         is_done = fill_optional(value, mangled, pointer, place, out);

@@ -169,12 +169,47 @@ anonymous(const struct variables_die *die)
     }
 }
 
+/* The mangled name of a Swift type: its own, or that of the only member of a structure that is there
+ * to give a type of another module its size. */
+struct fz_span
+variables_type_mangled(const struct variables_die *die)
+{
+    struct variables_die at, inner;
+    struct fz_span name = variables_die_string_deep(die, AT_LINKAGE_NAME);
+    if (name.len == 0)
+        name = variables_die_string_deep(die, AT_NAME);
+    if (name.len == 0 && variables_die_child(die, &at) && variables_die_tag(&at) == TAG_MEMBER &&
+        variables_die_string(&at, AT_NAME).len == 0 && variables_die_ref(&at, AT_TYPE, &inner)) {
+        name = variables_die_string_deep(&inner, AT_LINKAGE_NAME);
+        name = name.len ? name : variables_die_string_deep(&inner, AT_NAME);
+    }
+    bool is_mangled = fz_span_begins(name, "$s") || fz_span_begins(name, "$S");
+    return is_mangled ? name : fz_span_make(NULL, 0);
+}
+
+/* A Swift type as Swift writes it. False: it has no mangled name. */
+static bool
+append_swift(const struct variables_die *die, struct fz_buffer *out)
+{
+    static const struct sym_demangle_options options = {.simplified = true};
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer mangled = fz_buffer_make(VARIABLES_TEXT_MAX);
+    if (!variables_unit_is_swift(variables_image_unit(die->image, die->unit)))
+        return false;
+    struct fz_span name = variables_type_mangled(die);
+    if (name.len == 0)
+        return false;
+    fz_buffer_append(&mangled, name.data, name.len);
+    sym_demangle(fz_buffer_cstr(&mangled), false, &options, out);
+    return true;
+}
+
 /* The type at the end of the chain. */
 static void
 append_base(const struct variables_die *die, struct fz_buffer *out)
 {
     struct fz_span name = variables_die_string_deep(die, AT_NAME);
-    /* libc++'s wrapper for char traits aside, "unsigned int" and "decltype(nullptr)" are names. */
+    if (append_swift(die, out))
+        return;
     if (name.len == 0) {
         fz_buffer_text(out, anonymous(die));
         return;
@@ -271,7 +306,9 @@ static void
 finish(const char *qualifiers, const struct variables_die *die, const struct declarator *declarator,
        struct fz_buffer *out)
 {
-    if (qualifiers[0])
+    /* What Swift binds with "let" is not const by type. */
+    bool is_swift = die && variables_unit_is_swift(variables_image_unit(die->image, die->unit));
+    if (qualifiers[0] && !is_swift)
         fz_buffer_printf(out, "%s ", qualifiers);
     if (die)
         append_base(die, out);
