@@ -8,6 +8,7 @@
 #include "server/resolve/stack.h"
 
 #include <string.h>
+#include <time.h>
 
 #include "base/arch/registers.h"
 #include "base/attr.h"
@@ -15,6 +16,9 @@
 
 /* Chains need about 1.2 KB a frame, and an app has some hundred threads of some thirty frames. */
 static const size_t SCRATCH_BYTES = 64 * 1024 * 1024;
+
+/* For all threads together; a frame takes microseconds once the tables of its image are read. */
+enum { CPU_MS = 4000 };
 
 struct resolve_stacks
 resolve_stacks_make(void)
@@ -138,6 +142,14 @@ unwind_thread(struct resolve_stacks *stacks, struct report *report, size_t numbe
     return resolve_stack_merge(stacks, report, number, arena, err);
 }
 
+static int64_t
+cpu_ms(void)
+{
+    struct timespec now = {0};
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
 enum fz_code
 resolve_stacks_unwind(struct resolve_stacks *stacks, struct report *report,
                       sym_process_files_fn files, void *user, struct fz_arena *arena,
@@ -151,10 +163,18 @@ resolve_stacks_unwind(struct resolve_stacks *stacks, struct report *report,
         report_note(report, arena, "the captured memory is too large to unwind the stacks");
         return FZ_OK;
     }
-    /* The crashed thread first: it has the memory that the others may lack. */
+    int64_t end_ms = cpu_ms() + CPU_MS;
+    /* The crashed thread first: others are what is left out when the time is over. */
     enum fz_code code =
         unwind_thread(stacks, report, (size_t)(crashed - report->threads), arena, err);
     for (size_t i = 0; code == FZ_OK && i < report->n_threads; i++) {
+        if (cpu_ms() > end_ms) {
+            report_note(report, arena,
+                        "unwinding all threads would take too long: from number "
+                        "%zu on they are as they came",
+                        i);
+            break;
+        }
         if (&report->threads[i] != crashed)
             code = unwind_thread(stacks, report, i, arena, err);
     }
