@@ -223,6 +223,18 @@ loader_infos_make(void)
         *flags |= 0x80000000u;
         mprotect((void *)loader_images[i]->addr, 4096, PROT_READ | PROT_EXEC);
     }
+    if (has_fault("commands_of_size_zero")) {
+        mprotect((void *)loader_images[n - 1]->addr, 4096, PROT_READ | PROT_WRITE | PROT_EXEC);
+        *(uint32_t *)(loader_images[n - 1]->addr + 32 + 4) = 0;
+    }
+    if (has_fault("image_path_endless")) {
+        /* A page of text, after which there is no memory. */
+        uint8_t *page =
+            mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        memset(page, 'x', 4096);
+        mprotect(page + 4096, 4096, PROT_NONE);
+        array[n - 1][1] = (uint64_t)page + 4096 - 100;
+    }
     if (has_fault("image_count"))
         n = UINT32_MAX;
     if (has_fault("image_array_null"))

@@ -19,6 +19,8 @@ FAULTS = {
     "image_array_null": ("threads",),
     "image_array_wild": ("threads",),
     "image_path_wild": ("threads", "images"),
+    "image_path_endless": ("threads", "images"),
+    "commands_of_size_zero": ("threads", "images"),
     "no_crashed_thread": ("threads", "images"),
     "no_record": ("threads", "images"),
 }
@@ -43,6 +45,8 @@ class Hostile(unittest.TestCase):
                     self.assertEqual(fault in CUT, "images" in report["capture"]["truncated"])
                     if "stack" in has:
                         self.assertTrue(crashed_thread(report)["stack"]["bytes"])
+                    if fault == "image_path_endless":
+                        self.assertIn("x" * 100, [image["name"] for image in report["images"]])
                     if fault == "no_registers":
                         self.assertNotIn("registers", crashed_thread(report))
 
