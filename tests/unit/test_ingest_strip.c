@@ -106,6 +106,21 @@ test_without_memory(void **state)
     assert_int_equal(strip(fz_span_cstr(text), &report).len, 0);
 }
 
+/* What the parser could not read is in the body all the same. */
+static void
+test_left_out(void **state)
+{
+    static const char text[] =
+        "{\"framezero\":1,\"arch\":\"arm64\",\"threads\":[{\"stack\":{\"address\":\"0x16f0ffa60\","
+        "\"bytes\":\"?hunter2?\"},\"frames\":[\"0x1045f8a10\"]}]," IMAGES "}";
+    struct report report;
+    (void)state;
+    struct fz_span out = strip(fz_span_cstr(text), &report);
+    assert_int_equal(report.threads[0].stack.bytes.len, 0);
+    assert_int_equal(out.len, strlen(text));
+    assert_false(contains(out, "hunter2", 7));
+}
+
 /* Names with escapes hide the memory from the walk, but not from the check. */
 static void
 test_hidden(void **state)
@@ -279,7 +294,7 @@ test_damaged(void **state)
     };
     (void)state;
     for (size_t i = 0; i < FZ_ARRAY_LEN(texts); i++) {
-        const struct report report = {.format = "kscrash", .arch = "arm64"};
+        const struct report report = {.format = "kscrash", .arch = "arm64", .n_notes = 1};
         struct fz_span body = fz_span_cstr(texts[i]), out;
         struct fz_error err;
         assert_int_equal(ingest_strip(body, NULL, &limits, &report, &arena, &out, &err), FZ_OK);
@@ -292,6 +307,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_native, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_without_memory, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_left_out, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_hidden, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_kscrash, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_text, set_up, tear_down),
