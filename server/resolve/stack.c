@@ -34,12 +34,14 @@ resolve_stacks_deinit(struct resolve_stacks *stacks)
     fz_arena_deinit(&stacks->scratch);
 }
 
-/* Without memory only the frames that came are known. */
+/* Without memory only the frames that came are known; so it is without sp, as of the list of an
+ * exception that a minidump has in place of a thread. */
 static bool
 can_unwind(const struct report *report, const struct report_thread *thread)
 {
     return (thread->stack.bytes.len > 0 || report->n_memory > 0) &&
-           report_find_register(report, thread, FZ_REGISTER_PC) != NULL;
+           report_find_register(report, thread, FZ_REGISTER_PC) != NULL &&
+           report_find_register(report, thread, FZ_REGISTER_SP) != NULL;
 }
 
 static bool

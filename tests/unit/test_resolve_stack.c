@@ -242,6 +242,26 @@ no_memory_leaves_frames(void **state FZ_UNUSED)
     tear_down(&f);
 }
 
+/* What a minidump has in place of a thread after an exception: a list of calls, and no stack. */
+static void
+no_sp_leaves_frames(void **state FZ_UNUSED)
+{
+    struct fixture f;
+    struct fz_error err;
+    struct resolve_stacks stacks = resolve_stacks_make();
+    struct report_memory memory = {.addr = STACK, .bytes = fz_span_make(words, sizeof(words))};
+    set_up(&f);
+    f.thread.n_registers = 2; /* pc and lr */
+    f.thread.stack.bytes.len = 0;
+    f.report.memory = &memory;
+    f.report.n_memory = 1;
+    assert_int_equal(resolve_stacks_unwind(&stacks, &f.report, files, &f, &f.arena, &err), FZ_OK);
+    assert_null(stacks.process);
+    assert_int_equal(f.thread.n_frames, 0);
+    resolve_stacks_deinit(&stacks);
+    tear_down(&f);
+}
+
 /* Frames of the report lead to those of the chain, which values are read from. */
 static void
 links_lead_to_the_chain(void **state FZ_UNUSED)
@@ -268,6 +288,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(chains_are_merged),
         cmocka_unit_test(no_memory_leaves_frames),
+        cmocka_unit_test(no_sp_leaves_frames),
         cmocka_unit_test(links_lead_to_the_chain),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
