@@ -5,7 +5,7 @@
  * In the app: framezero_install() once, early, on the main thread; later framezero_pending_next() and the app's own
  * HTTP code. In a CrashReporterExtension (OS 27): framezero_capture_corpse(). Both may be used together; the reports of
  * one crash carry the same run id. After installation nothing here allocates memory or takes a lock. Nothing is sent.
- * docs/client.md is a walkthrough; interface.md's native report is the format of the files.
+ * docs/client.md is a walkthrough; docs/formats.md has the native report, the format of the files.
  */
 #ifndef FRAMEZERO_H
 #define FRAMEZERO_H

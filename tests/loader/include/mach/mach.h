@@ -1,5 +1,5 @@
 /* Declarations with the names, values and layouts of Apple's mach headers, written for the tests of client/: just
- * what its sources use. Facts: xnu's osfmk/mach. */
+ * what its sources use. Layouts: xnu, osfmk/mach. */
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
