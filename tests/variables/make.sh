@@ -21,11 +21,16 @@ make() { # make SOURCE ARCH LEVEL DWARF
         *.cpp) extra="$extra -std=c++20 -fno-exceptions -fno-rtti -fno-threadsafe-statics" ;;
         *.m) extra="$extra -fblocks -fno-exceptions -fno-objc-exceptions" ;;
     esac
-    case $2 in arm64) run="qemu-aarch64 $build/tests/loader/loader-arm64" ;; *) run=$build/tests/loader/loader-x86_64 ;; esac
+    # Stacks have the environment at their top, so it is empty.
+    case $2 in
+        arm64) run="env -i $(command -v qemu-aarch64) $build/tests/loader/loader-arm64" ;;
+        *) run="env -i $build/tests/loader/loader-x86_64" ;;
+    esac
+    ldflags="$ldflags -oso_prefix $work/"
     flags="-$3 -gdwarf-$4 $extra -ffile-prefix-map=$here=/src"
     sh "$here/../loader/compile.sh" "$work/$name" crash "$2" "$flags" "$ldflags" "$here/programs/$1"
     sh "$here/../loader/compile.sh" "$work/$name" truth "$2" "$flags -DTRUTH" "$ldflags" "$here/programs/$1"
-    # shellcheck disable=SC2086 # an emulator and its argument
+    # shellcheck disable=SC2086 # words
     $run --slide 4f8000 --dump "$work/$name/report.json" "$work/$name/crash" >/dev/null 2>&1 || true
     # shellcheck disable=SC2086
     $run --slide 4f8000 --dump "$work/$name/truth.json" "$work/$name/truth" >"$work/$name/truth.txt" 2>/dev/null || true
