@@ -39,6 +39,10 @@ string_end(struct fz_span text, size_t pos)
     }
 }
 
+/* Inside brackets, all other bytes are passed over. */
+static const bool is_structural[256] = {
+    ['"'] = true, ['{'] = true, ['}'] = true, ['['] = true, [']'] = true};
+
 /* The position after the value at `pos`; text.len + 1 if the text ends inside it. */
 static size_t
 value_end(struct fz_span text, size_t pos)
@@ -46,6 +50,13 @@ value_end(struct fz_span text, size_t pos)
     size_t depth = 0;
     while (pos < text.len) {
         uint8_t c = text.data[pos];
+        /* An indented report is mostly spaces, and each of its levels is walked by itself. */
+        if (depth > 0 && !is_structural[c]) {
+            do
+                pos++;
+            while (pos < text.len && !is_structural[text.data[pos]]);
+            continue;
+        }
         if (c == '"') {
             pos = string_end(text, pos);
             /* A string alone is the whole value. */
