@@ -260,8 +260,11 @@ static void
 read_origin(struct ingest_builder *b, const json_t *root, const json_t *main, const json_t *other)
 {
     static const char *const id_keys[] = {"id", "run_id", NULL};
-    static const char *const known[] = {
-        "id", "timestamp", "timestamp_millis", "run_id", "session_id", "monitor_id", NULL};
+    bool is_corpse = json_is_object(json_object_get(main, "corpse"));
+    /* A corpse's way is known without its monitor, whose name is then one more detail. */
+    const char *known[] = {"id",     "timestamp",  "timestamp_millis",
+                           "run_id", "session_id", is_corpse ? NULL : "monitor_id",
+                           NULL};
     static const char *const known_root[] = {
         "report",     "binary_images",  "system",           "crash", "user",
         "incomplete", "recrash_report", "sentry_sdk_scope", NULL};
@@ -273,9 +276,7 @@ read_origin(struct ingest_builder *b, const json_t *root, const json_t *main, co
     r->timestamp_ms = read_timestamp(b, own, "report");
     r->run_id = ingest_json_text(b, own, "report", "run_id");
     r->session_id = ingest_json_text(b, own, "report", "session_id");
-    r->capture.way = ingest_json_text(b, own, "report", "monitor_id");
-    if (json_is_object(json_object_get(main, "corpse")))
-        r->capture.way = "corpse";
+    r->capture.way = is_corpse ? "corpse" : ingest_json_text(b, own, "report", "monitor_id");
     const json_t *system = either(main, other, "system");
     if (system)
         read_system(b, system);
