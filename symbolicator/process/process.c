@@ -79,36 +79,48 @@ compare_regions(const void *a, const void *b)
     return x->addr < y->addr ? -1 : x->addr > y->addr;
 }
 
-/* Sort, let the earlier one win where two overlap, apply the limits. */
-static enum fz_code
-add_regions(struct sym_process *process, const struct sym_process_source *source,
-            struct fz_arena *arena, struct fz_error *err)
+/* Copy what the limits allow. In the caller's order, so that stacks, which come first, are never cut
+ * because of many small pieces of memory. */
+static size_t
+copy_regions(const struct sym_process_source *source, struct sym_process_region *list)
 {
-    struct sym_process_region *list = fz_arena_array(arena, source->n_regions, sizeof(*list));
-    uint64_t end = 0, total = 0;
-    size_t n = 0;
-    if (!list)
-        return fz_arena_fail(arena, err);
-    if (source->n_regions > 0)
-        memcpy(list, source->regions, source->n_regions * sizeof(*list));
-    qsort(list, source->n_regions, sizeof(*list), compare_regions);
+    size_t n = 0, left = SYM_PROCESS_BYTES_MAX;
     for (size_t i = 0; i < source->n_regions && n < SYM_PROCESS_REGIONS_MAX; i++) {
-        struct sym_process_region region = list[i];
+        struct sym_process_region region = source->regions[i];
         /* Without the last byte of the address space every end fits into 64 bits. */
         uint64_t to_top = UINT64_MAX - region.addr;
         region.bytes = fz_span_until(region.bytes, SYM_PROCESS_REGION_BYTES_MAX);
         if (region.bytes.len > to_top)
             region.bytes = fz_span_until(region.bytes, (size_t)to_top);
+        region.bytes = fz_span_until(region.bytes, left);
+        if (region.bytes.len == 0)
+            continue;
+        left -= region.bytes.len;
+        list[n++] = region;
+    }
+    return n;
+}
+
+/* Apply the limits, sort, let the earlier one win where two overlap. */
+static enum fz_code
+add_regions(struct sym_process *process, const struct sym_process_source *source,
+            struct fz_arena *arena, struct fz_error *err)
+{
+    struct sym_process_region *list = fz_arena_array(arena, source->n_regions, sizeof(*list));
+    uint64_t end = 0;
+    size_t n = 0;
+    if (!list)
+        return fz_arena_fail(arena, err);
+    size_t n_copied = copy_regions(source, list);
+    qsort(list, n_copied, sizeof(*list), compare_regions);
+    for (size_t i = 0; i < n_copied; i++) {
+        struct sym_process_region region = list[i];
         uint64_t covered = end > region.addr ? end - region.addr : 0;
         if (region.bytes.len <= covered)
             continue;
         region.bytes = fz_span_from(region.bytes, (size_t)covered);
-        region.bytes = fz_span_until(region.bytes, (size_t)(SYM_PROCESS_BYTES_MAX - total));
         region.addr += covered;
-        if (region.bytes.len == 0)
-            break;
         end = region.addr + region.bytes.len;
-        total += region.bytes.len;
         list[n++] = region;
     }
     process->regions = list;

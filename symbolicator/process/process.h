@@ -11,7 +11,7 @@
 #include "base/arch/vectors.h"
 #include "symbolicator/symbolicator.h"
 
-/* Limits; more is left out, the largest addresses first. */
+/* Limits; more is left out, beginning with the last regions that the caller names. */
 enum {
     SYM_PROCESS_REGIONS_MAX = 4096,
     SYM_PROCESS_REGION_BYTES_MAX = 1024 * 1024,

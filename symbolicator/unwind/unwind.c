@@ -41,7 +41,10 @@ ask_sources(struct unwind_step *step, struct sym_unwind_frame *ret)
             continue;
         enum unwind_result result =
             unwind_row_apply(step->process, &row, step->lowest, step->frame, ret);
-        if (result == UNWIND_OK || (result == UNWIND_BASE && first == UNWIND_NO_ROW))
+        if (result == UNWIND_OK)
+            return result;
+        /* At an address without code the 0 may be any word of the stack, so it ends nothing. */
+        if (result == UNWIND_BASE && first == UNWIND_NO_ROW && sources[i] != unwind_nowhere)
             return result;
         if (first == UNWIND_NO_ROW)
             first = result;

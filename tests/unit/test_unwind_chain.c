@@ -157,6 +157,17 @@ test_nowhere_x86(void **state)
     unwind_case_want(&c, (uint64_t[]){0xdead, 0x100020, 0x200030, 0}, SYM_UNWIND_END_BASE);
     assert_int_equal(c.chain.frames[1].trust, SYM_TRUST_LINK_REGISTER);
     unwind_case_end(&c);
+    /* A return to a wrong address: any word is at the top of the stack, here 0; the record counts. */
+    unwind_case_init(&c, FZ_CPU_X86_64);
+    unwind_case_set(&c, "rip", 0xdead);
+    unwind_case_set(&c, "rsp", S);
+    unwind_case_put(&c, S, 0);
+    unwind_case_set(&c, "rbp", S + 0x40);
+    unwind_case_put(&c, S + 0x48, 0x200030);
+    unwind_case_run(&c, 100);
+    unwind_case_want(&c, (uint64_t[]){0xdead, 0x200030, 0}, SYM_UNWIND_END_BASE);
+    assert_int_equal(c.chain.frames[1].trust, SYM_TRUST_FRAME_POINTER);
+    unwind_case_end(&c);
 }
 
 /* Without files: lr of another image is a caller that the chain of records skips; lr nearby may
