@@ -112,7 +112,7 @@ static void
 add_immediate(struct unwind_state *state, uint32_t insn)
 {
     unsigned rd = insn & 31, rn = insn >> 5 & 31;
-    int64_t value = (int64_t)(insn >> 10 & 0xfff) << (insn >> 22 & 1 ? 12 : 0), below;
+    int64_t value = (int64_t)(insn >> 10 & 0xfff) << (insn >> 22 & 1 ? 12 : 0), below = 0;
     if (insn >> 29 & 1)
         return; /* the variants that set flags write no sp */
     if (insn >> 30 & 1)

@@ -97,7 +97,7 @@ pop(struct machine *m, int number)
 static void
 set_pointer(struct machine *m, unsigned number, unsigned base, int64_t offset)
 {
-    int64_t below;
+    int64_t below = 0;
     bool known = find_below(m->state, base, offset, &below);
     if (number == SP) {
         m->state->has_sp = known;
