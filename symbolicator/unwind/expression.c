@@ -1,58 +1,9 @@
 #include "symbolicator/unwind/expression.h"
 
 #include "base/reader.h"
+#include "symbolicator/dwarf/operations.h"
 
 enum { STACK_MAX = 64, STEPS_MAX = 512 };
-
-/* DWARF 5, 7.7.1. */
-enum {
-    OP_ADDR = 0x03,
-    OP_DEREF = 0x06,
-    OP_CONST1U = 0x08,
-    OP_CONST1S,
-    OP_CONST2U,
-    OP_CONST2S,
-    OP_CONST4U,
-    OP_CONST4S,
-    OP_CONST8U,
-    OP_CONST8S,
-    OP_CONSTU,
-    OP_CONSTS,
-    OP_DUP,
-    OP_DROP,
-    OP_OVER,
-    OP_PICK,
-    OP_SWAP,
-    OP_ROT,
-    OP_ABS = 0x19,
-    OP_AND,
-    OP_DIV,
-    OP_MINUS,
-    OP_MOD,
-    OP_MUL,
-    OP_NEG,
-    OP_NOT,
-    OP_OR,
-    OP_PLUS,
-    OP_PLUS_UCONST,
-    OP_SHL,
-    OP_SHR,
-    OP_SHRA,
-    OP_XOR,
-    OP_BRA,
-    OP_EQ,
-    OP_GE,
-    OP_GT,
-    OP_LE,
-    OP_LT,
-    OP_NE,
-    OP_SKIP,
-    OP_LIT0,
-    OP_BREG0 = 0x70,
-    OP_BREGX = 0x92,
-    OP_DEREF_SIZE = 0x94,
-    OP_NOP = 0x96,
-};
 
 struct machine {
     struct sym_process *process;

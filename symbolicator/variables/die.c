@@ -43,17 +43,6 @@ variables_die_tag(const struct variables_die *die)
     return die->image ? die->abbrev->tag : 0;
 }
 
-struct variables_attrs
-variables_die_attrs(const struct variables_die *die)
-{
-    struct variables_attrs attrs = {.die = die};
-    if (die->image)
-        attrs.at = dwarf_cursor_make(die->image->dwarf, SECTION_INFO, die->attrs, die->unit->end);
-    else
-        attrs.at.bad = true;
-    return attrs;
-}
-
 /* The length of a block by its form; false for other forms. */
 static bool
 block_length(struct dwarf_cursor *c, uint64_t form, uint64_t *ret)
@@ -97,17 +86,6 @@ read_attr(const struct variables_die *die, struct dwarf_cursor *c, const struct 
         return;
     }
     dwarf_value_read(die->image->dwarf, die->unit, c, attr, &ret->value);
-}
-
-bool
-variables_attrs_next(struct variables_attrs *attrs, struct variables_attr *ret)
-{
-    const struct variables_die *die = attrs->die;
-    if (attrs->at.bad || attrs->i >= die->abbrev->n_attrs)
-        return false;
-    const struct dwarf_attr *attr = &die->image->dwarf->attrs[die->abbrev->first_attr + attrs->i++];
-    read_attr(die, &attrs->at, attr, ret);
-    return !attrs->at.bad;
 }
 
 /* A number in a run of numbers and LEB128s can be reached without a look at most others. */

@@ -28,18 +28,10 @@ struct variables_attr {
     struct fz_span block;
 };
 
-struct variables_attrs { /* a walk over the attributes of one DIE */
-    const struct variables_die *die;
-    struct dwarf_cursor at;
-    uint32_t i;
-};
-
 /* False: there is no DIE, or too many were looked at. */
 bool variables_die_at(struct variables_image *image, uint64_t offset, struct variables_die *ret);
 unsigned variables_die_tag(const struct variables_die *die); /* 0 for no DIE */
 
-struct variables_attrs variables_die_attrs(const struct variables_die *die);
-bool variables_attrs_next(struct variables_attrs *attrs, struct variables_attr *ret);
 /* The attribute of this DIE; false if it has none. */
 bool variables_die_attr(const struct variables_die *die, unsigned name, struct variables_attr *ret);
 /* The same, also of the DIEs that it names as abstract origin or specification, at most 16.

@@ -269,12 +269,6 @@ type_at(struct variables_image *image, uint64_t offset, unsigned depth)
 }
 
 const struct variables_type *
-variables_type_at(struct variables_image *image, uint64_t offset)
-{
-    return type_at(image, offset, 0);
-}
-
-const struct variables_type *
 variables_type_of(const struct variables_die *die)
 {
     struct variables_die type;

@@ -39,9 +39,7 @@ struct variables_type {
     const struct variables_type *element; /* of an array, all dimensions taken off */
 };
 
-/* The type with this DIE. Never NULL; offset UINT64_MAX is void. */
-const struct variables_type *variables_type_at(struct variables_image *image, uint64_t offset);
-/* The type that DW_AT_type of a DIE, or of its origins, names; void without one. */
+/* The type that DW_AT_type of a DIE, or of its origins, names; void without one. Never NULL. */
 const struct variables_type *variables_type_of(const struct variables_die *die);
 /* The name of a type DIE without typedef: "Item", "basic_string<char>"; empty if it has none. */
 struct fz_span variables_type_tag_name(const struct variables_type *type);
