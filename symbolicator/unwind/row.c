@@ -150,6 +150,22 @@ restore(const struct apply *a, const struct unwind_row *row, enum fz_arch_cpu cp
     sym_registers_set(&ret->registers, fz_arch_register_of_role(cpu, FZ_REGISTER_PC), ret->pc);
 }
 
+/* Where sp may point to before a call. */
+static unsigned
+sp_unit(enum fz_arch_cpu cpu)
+{
+    return cpu == FZ_CPU_ARM64 ? 16 : unwind_slot_size(cpu);
+}
+
+/* A record is followed wherever it is: on arm64 Go keeps its own 8 bytes below sp. Then the address
+ * above it is not the caller's sp, which has another alignment. */
+static bool
+is_aligned(const struct unwind_row *row, enum fz_arch_cpu cpu, uint64_t cfa)
+{
+    bool is_record = row->trust == SYM_TRUST_FRAME_POINTER;
+    return cfa % (is_record ? unwind_slot_size(cpu) : sp_unit(cpu)) == 0;
+}
+
 enum unwind_result
 unwind_row_apply(struct sym_process *process, const struct unwind_row *row, uint64_t lowest,
                  struct sym_unwind_frame *frame, struct sym_unwind_frame *ret)
@@ -163,7 +179,7 @@ unwind_row_apply(struct sym_process *process, const struct unwind_row *row, uint
             return UNWIND_NO_MEMORY;
         if (a.slot == 4)
             a.cfa = (uint32_t)a.cfa;
-        if (a.cfa % (cpu == FZ_CPU_ARM64 ? 16 : a.slot) != 0 || a.cfa < lowest)
+        if (!is_aligned(row, cpu, a.cfa) || a.cfa < lowest)
             return UNWIND_BAD;
         /* Tables are right about it even where the chain ends; a record may be a guess. */
         if (!frame->has_cfa && (row->trust == SYM_TRUST_CFI || row->trust == SYM_TRUST_COMPACT)) {
@@ -182,9 +198,9 @@ unwind_row_apply(struct sym_process *process, const struct unwind_row *row, uint
                                      .trust = row->trust,
                                      .image = sym_process_image_at(process, pc)};
     restore(&a, row, cpu, ret);
-    if (has_cfa)
-        sym_registers_set(&ret->registers, fz_arch_register_of_role(cpu, FZ_REGISTER_SP), a.cfa);
-    frame->has_cfa = has_cfa;
+    frame->has_cfa = has_cfa && a.cfa % sp_unit(cpu) == 0;
     frame->cfa = a.cfa;
+    if (frame->has_cfa)
+        sym_registers_set(&ret->registers, fz_arch_register_of_role(cpu, FZ_REGISTER_SP), a.cfa);
     return UNWIND_OK;
 }

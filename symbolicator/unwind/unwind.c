@@ -84,11 +84,14 @@ find_lowest(enum fz_arch_cpu cpu, const struct sym_unwind_chain *chain)
     uint64_t sp;
     for (size_t i = chain->n; i-- > 0;) {
         const struct sym_unwind_frame *frame = &chain->frames[i];
+        uint64_t past = frame->is_return && i + 1 == chain->n;
         /* The stack of a signal handler may be above the one that was interrupted. */
         if (sym_registers_get(&frame->registers, number, &sp))
-            return frame->is_return && i + 1 == chain->n ? sp + 1 : sp;
+            return sp + past;
         if (!frame->is_return)
             break;
+        if (i > 0 && chain->frames[i - 1].cfa)
+            return chain->frames[i - 1].cfa + past;
     }
     return 0;
 }

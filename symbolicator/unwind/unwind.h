@@ -40,7 +40,8 @@ struct sym_unwind_frame {
     enum sym_trust trust;
     int image; /* of the process, -1 = none */
     bool has_cfa;
-    uint64_t cfa; /* canonical frame address: sp before the call */
+    uint64_t cfa; /* canonical frame address: sp before the call; without has_cfa, where the record
+                     that led to the caller ends, 0 = there was none */
     /* At pc. Of a caller: what the callee saved, and what it must not change and had not yet. */
     struct sym_registers registers;
 };

@@ -84,6 +84,52 @@ test_stops(void **state)
     }
 }
 
+/* Go keeps its records 8 bytes below sp, so on arm64 the address above one is no place for sp. */
+static void
+test_records_beside_sp(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *what;
+        uint64_t last; /* what the third record leads to */
+        size_t n;
+        enum sym_unwind_end end;
+    } cases[] = {
+        {"the first function", 0, 4, SYM_UNWIND_END_BASE},
+        {"to itself", S + 0xa8, 4, SYM_UNWIND_END_BAD_RECORD},
+        {"a cycle", S + 0x28, 4, SYM_UNWIND_END_BAD_RECORD},
+        {"back to a place for sp", S + 0x80, 4, SYM_UNWIND_END_BAD_RECORD},
+    };
+    for (size_t i = 0; i < FZ_ARRAY_LEN(cases); i++) {
+        struct unwind_case c;
+        uint64_t value;
+        unwind_case_init(&c, FZ_CPU_ARM64);
+        unwind_case_set(&c, "pc", 0x100010);
+        unwind_case_set(&c, "sp", S + 0x30);
+        unwind_case_set(&c, "fp", S + 0x28);
+        unwind_case_put(&c, S + 0x28, S + 0x68);
+        unwind_case_put(&c, S + 0x30, 0x100020);
+        unwind_case_put(&c, S + 0x68, S + 0xa8);
+        unwind_case_put(&c, S + 0x70, 0x200030);
+        unwind_case_put(&c, S + 0xa8, cases[i].last);
+        unwind_case_put(&c, S + 0xb0, 0x100040);
+        unwind_case_put(&c, S + 0x80, S + 0x100);
+        unwind_case_put(&c, S + 0x88, 0x100050);
+        unwind_case_run(&c, 100);
+        if (cases[i].last == 0)
+            unwind_case_want(&c, (uint64_t[]){0x100010, 0x100020, 0x200030, 0x100040, 0},
+                             cases[i].end);
+        else if (c.chain.n != cases[i].n || c.chain.end != cases[i].end)
+            fail_msg("%s: %zu frames, end %d", cases[i].what, c.chain.n, (int)c.chain.end);
+        assert_int_equal(c.chain.frames[1].trust, SYM_TRUST_FRAME_POINTER);
+        assert_false(c.chain.frames[0].has_cfa);
+        assert_false(sym_registers_get(&c.chain.frames[1].registers, FZ_ARM64_SP, &value));
+        assert_true(sym_registers_get(&c.chain.frames[1].registers, FZ_ARM64_FP, &value));
+        assert_int_equal(value, S + 0x68);
+        unwind_case_end(&c);
+    }
+}
+
 /* Return addresses with a signature, Swift's mark in a saved fp, Thumb bits. */
 static void
 test_pointers(void **state)
@@ -313,11 +359,17 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_records),      cmocka_unit_test(test_stops),
-        cmocka_unit_test(test_pointers),     cmocka_unit_test(test_nowhere),
-        cmocka_unit_test(test_nowhere_x86),  cmocka_unit_test(test_link_register),
-        cmocka_unit_test(test_signal_arm64), cmocka_unit_test(test_signal_x86_64),
-        cmocka_unit_test(test_signal_cycle), cmocka_unit_test(test_errors),
+        cmocka_unit_test(test_records),
+        cmocka_unit_test(test_stops),
+        cmocka_unit_test(test_records_beside_sp),
+        cmocka_unit_test(test_pointers),
+        cmocka_unit_test(test_nowhere),
+        cmocka_unit_test(test_nowhere_x86),
+        cmocka_unit_test(test_link_register),
+        cmocka_unit_test(test_signal_arm64),
+        cmocka_unit_test(test_signal_x86_64),
+        cmocka_unit_test(test_signal_cycle),
+        cmocka_unit_test(test_errors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
