@@ -34,7 +34,7 @@ resolve_stacks_deinit(struct resolve_stacks *stacks)
     fz_arena_deinit(&stacks->scratch);
 }
 
-/* Without memory only the frames that came are known; so it is without sp, as of the list of an
+/* Without memory only the frames that came are known; so it is without sp, as of the calls of an
  * exception that a minidump has in place of a thread. */
 static bool
 can_unwind(const struct report *report, const struct report_thread *thread)
@@ -166,19 +166,20 @@ resolve_stacks_unwind(struct resolve_stacks *stacks, struct report *report,
         return FZ_OK;
     }
     int64_t end_ms = cpu_ms() + CPU_MS;
-    /* The crashed thread first: others are what is left out when the time is over. */
+    bool is_over = false;
+    /* The crashed thread first: others are what is left out when time or memory is used up. */
     enum fz_code code =
         unwind_thread(stacks, report, (size_t)(crashed - report->threads), arena, err);
     for (size_t i = 0; code == FZ_OK && i < report->n_threads; i++) {
-        if (cpu_ms() > end_ms) {
-            report_note(report, arena,
-                        "unwinding all threads would take too long: from number "
-                        "%zu on they are as they came",
-                        i);
+        is_over = cpu_ms() > end_ms || stacks->scratch.over_cap;
+        if (is_over)
             break;
-        }
         if (&report->threads[i] != crashed)
             code = unwind_thread(stacks, report, i, arena, err);
     }
+    if (is_over || stacks->scratch.over_cap)
+        report_note(report, arena,
+                    "unwinding all threads would take too much time or memory: the last ones are "
+                    "as they came");
     return code;
 }

@@ -262,6 +262,41 @@ no_sp_leaves_frames(void **state FZ_UNUSED)
     tear_down(&f);
 }
 
+/* Many deep stacks: the crashed thread comes first, and a note says that others were left out. */
+static void
+too_many_frames_are_noted(void **state FZ_UNUSED)
+{
+    enum { THREADS = 100, RECORDS = 600 };
+    struct fixture f;
+    struct fz_error err;
+    struct resolve_stacks stacks = resolve_stacks_make();
+    static uint64_t records[2 * RECORDS];
+    static struct report_thread threads[THREADS];
+    set_up(&f);
+    for (size_t i = 0; i < RECORDS; i++) {
+        records[2 * i] = STACK + 16 * (i + 1);
+        records[2 * i + 1] = A;
+    }
+    f.registers[3].value = STACK; /* fp */
+    f.thread.crashed = false;
+    f.thread.frames = NULL;
+    f.thread.stack.bytes = fz_span_make(records, sizeof(records));
+    for (size_t i = 0; i < THREADS; i++)
+        threads[i] = f.thread;
+    threads[THREADS - 1].crashed = true;
+    f.report.threads = threads;
+    f.report.n_threads = THREADS;
+    assert_int_equal(resolve_stacks_unwind(&stacks, &f.report, files, &f, &f.arena, &err), FZ_OK);
+    assert_int_equal(threads[THREADS - 1].n_frames, SYM_UNWIND_FRAMES_MAX);
+    assert_int_equal(threads[0].n_frames, SYM_UNWIND_FRAMES_MAX);
+    assert_int_equal(threads[THREADS - 2].n_frames, 0);
+    assert_string_equal(f.report.notes[f.report.n_notes - 1],
+                        "unwinding all threads would take too much time or memory: the last ones "
+                        "are as they came");
+    resolve_stacks_deinit(&stacks);
+    tear_down(&f);
+}
+
 /* Frames of the report lead to those of the chain, which values are read from. */
 static void
 links_lead_to_the_chain(void **state FZ_UNUSED)
@@ -286,9 +321,8 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(chains_are_merged),
-        cmocka_unit_test(no_memory_leaves_frames),
-        cmocka_unit_test(no_sp_leaves_frames),
+        cmocka_unit_test(chains_are_merged),       cmocka_unit_test(no_memory_leaves_frames),
+        cmocka_unit_test(no_sp_leaves_frames),     cmocka_unit_test(too_many_frames_are_noted),
         cmocka_unit_test(links_lead_to_the_chain),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
