@@ -211,13 +211,6 @@ merge_chains(struct merge *m)
         add_given(m, &m->thread->frames[i++]);
 }
 
-/* Frames of a walk of our own on the server, not of the client. */
-static bool
-is_walked(const struct report_thread *thread)
-{
-    return thread->n_frames > 0 && thread->frames[0].trust == REPORT_TRUST_CONTEXT;
-}
-
 enum fz_code
 resolve_stack_merge(struct resolve_stacks *stacks, struct report *report, size_t number,
                     struct fz_arena *arena, struct fz_error *err)
@@ -225,8 +218,6 @@ resolve_stack_merge(struct resolve_stacks *stacks, struct report *report, size_t
     struct report_thread *thread = &report->threads[number];
     struct resolve_stack *stack = &stacks->threads[number];
     struct merge m = {.stacks = stacks, .report = report, .thread = thread, .chain = &stack->chain};
-    if (is_walked(thread) && thread->n_frames <= stack->chain.n)
-        thread->n_frames = 0;
     /* A stack of another moment, as that of a language exception. */
     if (thread->n_frames > 0 && !agree(&m, &thread->frames[0], &stack->chain.frames[0])) {
         report_note(report, arena,

@@ -137,11 +137,12 @@ class Dump:
         return self.pack("I17I", 0x40000003, 0, 1, 2, 3, 4, 5, 6, r7, 8, 9, 10, 11, 12, sp, lr, pc, 0x30).ljust(368, b"\0")
 
     def records(self, at, returns, word=8, lead=0):
-        """A stack at `at`: `lead` bytes, then frame records one after the other; the last one's caller is 0."""
+        """A stack at `at`: `lead` bytes, then frame records one after the other; the last one's caller is 0. Memory is
+        that of the processor, so its words are little-endian in every dump."""
         form, text, here = "QQ" if word == 8 else "II", bytes(lead), at + lead
         for number, addr in enumerate(returns):
             here += 2 * word
-            text += self.pack(form, here if number + 1 < len(returns) else 0, addr)
+            text += struct.pack("<" + form, here if number + 1 < len(returns) else 0, addr)
         return text
 
     def done(self):
@@ -220,7 +221,7 @@ def breakpad_arm64_old():
 
 
 def big_endian():
-    """Every number the other way round."""
+    """Every number of the dump the other way round."""
     d = Dump(">")
     d.system(X86, MACOS, (10, 6, 8), "10K549")
     stack = d.records(0xBFFFF000, [0x1F4B, 0x1E6E], word=4)

@@ -1,7 +1,7 @@
 /*
  * Golden tests: each folder <format>/<case>/ holds what goes in and what must come out.
  *
- *   input.*              a body as a client sends it     -> report.json       (ingest, render)
+ *   input.*              a body as a client sends it     -> report.json       (ingest, stacks, render)
  *                        with several reports in it      -> report-0.json, report-1.json...
  *   symbolicated.json    a finished report as stored     -> symbolicated.json (load, render)
  *                                                        -> symbolicated.crash, symbolicated.ips
@@ -19,6 +19,7 @@
 #include "base/file.h"
 #include "server/ingest/ingest.h"
 #include "server/report/render.h"
+#include "server/resolve/stack.h"
 
 enum { FILE_MAX = 1 << 20 };
 
@@ -105,6 +106,16 @@ find_input(const char *folder, char ret[NAME_MAX + 1])
     return found;
 }
 
+/* The chains of threads with captured memory, as they are without symbol files. */
+static enum fz_code
+unwind(struct report *report, struct fz_arena *arena, struct fz_error *err)
+{
+    struct resolve_stacks stacks = resolve_stacks_make();
+    enum fz_code code = resolve_stacks_unwind(&stacks, report, NULL, NULL, arena, err);
+    resolve_stacks_deinit(&stacks);
+    return code;
+}
+
 static void
 run_item(struct golden *g, const struct ingest_item *item, const char *name)
 {
@@ -117,7 +128,8 @@ run_item(struct golden *g, const struct ingest_item *item, const char *name)
     struct fz_error err = item->err;
     fz_arena_init(&arena, limits.report_memory);
     if (item->code == FZ_OK &&
-        ingest_parse_as(item->body, item->reader, &limits, &arena, &report, &err) == FZ_OK) {
+        ingest_parse_as(item->body, item->reader, &limits, &arena, &report, &err) == FZ_OK &&
+        unwind(&report, &arena, &err) == FZ_OK) {
         render_and_compare(g, report_render_json, &report, &received, name);
     } else {
         fprintf(stderr, "%s: %s: %s\n", g->folder, name, err.text);

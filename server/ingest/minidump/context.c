@@ -68,12 +68,11 @@ read_at(struct fz_reader *r, size_t offset, unsigned size)
     return fz_read_uint(r, size);
 }
 
-/* The value of the register with the role, 0 if the processor has none. */
-static uint64_t
-value_of(const struct minidump *m, const struct report_thread *thread,
-         enum fz_arch_register_role role)
+uint64_t
+minidump_register(const struct minidump *m, const struct minidump_thread *thread,
+                  enum fz_arch_register_role role)
 {
-    const struct report_register *reg = report_find_register(m->b.report, thread, role);
+    const struct report_register *reg = report_find_register(m->b.report, thread->report, role);
     return reg ? reg->value : 0;
 }
 
@@ -165,10 +164,6 @@ minidump_context(struct minidump *m, struct minidump_place place, struct minidum
         return false;
     ret->report->registers = registers;
     ret->report->n_registers = n;
-    ret->pc = value_of(m, ret->report, FZ_REGISTER_PC);
-    ret->sp = value_of(m, ret->report, FZ_REGISTER_SP);
-    ret->fp = value_of(m, ret->report, FZ_REGISTER_FP);
-    ret->lr = value_of(m, ret->report, FZ_REGISTER_LR);
     read_vectors(m, minidump_reader(m, place), old, ret->report);
     ret->has_context = true;
     return true;

@@ -9,6 +9,13 @@
  * exception as the kernel sent it and its codes. Crashpad on iOS writes a caught signal as `code`
  * (no parameters then), and has exceptions of its own: 'CPnx' for an uncaught NSException, 'CPsx'
  * for a dump without a crash.
+ *
+ * Of an uncaught NSException the return addresses are known from where it was thrown. Crashpad and
+ * Breakpad write them as if they were a thread: pc has the first one, lr the second, and the stack,
+ * from address 0 on, has the second one again and a frame record for each of the others, without
+ * gaps. Of a, b, c, d on a 64-bit processor:
+ *
+ *   pc a   lr b   sp 0   fp 8        0  b    8  record 24, c    24  record 40, d    40  record 0, 0
  */
 #include "server/ingest/common/exception_names.h"
 #include "server/ingest/minidump/minidump.h"
@@ -102,11 +109,9 @@ read_reason(struct minidump *m, const struct exception *e, struct minidump_threa
         if (!crash->exception)
             crash->exception = "NSException";
         crash->signal = "SIGABRT";
-        /* The "stack" is then the exception's own list of return addresses, rebuilt from 0. */
-        if (t && t->has_context && t->sp == 0) {
-            t->pc_is_return = true;
-            t->lr_is_caller = t->lr != 0;
-        }
+        /* A stack from address 0 on is the exception's own list of return addresses. */
+        if (t && t->has_context && minidump_register(m, t, FZ_REGISTER_SP) == 0)
+            m->listed = t;
     } else if (e->code == CRASHPAD_SIMULATED) {
         /* The app asked for this dump and went on. */
         report->kind = "error";
@@ -164,4 +169,67 @@ minidump_exception(struct minidump *m)
         read_reason(m, &e, thread);
     }
     ingest_mark_crashed(report);
+}
+
+/* ---- the calls of an exception --------------------------------------------------------------- */
+
+static void
+add_call(struct minidump *m, struct ingest_stack *stack, uint64_t addr)
+{
+    const struct report_frame frame = {.addr = addr, .image = -1};
+    /* No call returns to 0: it is the end, or an address that was left out of a stored body. */
+    if (addr)
+        (void)ingest_stack_add(&m->b, stack, &frame);
+}
+
+/* One word of the list; the memory of a process is that of its processor, all of which are
+ * little-endian, whatever the dump's own numbers are. */
+static uint64_t
+word_at(const struct report_memory *memory, uint64_t addr, unsigned word)
+{
+    struct fz_span bytes;
+    if (addr < memory->addr || !fz_span_sub(memory->bytes, addr - memory->addr, word, &bytes))
+        return 0;
+    struct fz_reader r = fz_reader_make(bytes, "stack");
+    return fz_read_uint(&r, word);
+}
+
+/* It is not memory of the process, and values of variables must not be read from it: pc and lr are
+ * all that is left of the thread's state. */
+static void
+drop_made_up(const struct minidump *m, struct report_thread *thread)
+{
+    int pc = fz_arch_register_of_role(m->cpu, FZ_REGISTER_PC);
+    int lr = fz_arch_register_of_role(m->cpu, FZ_REGISTER_LR);
+    size_t n = 0;
+    for (size_t i = 0; i < thread->n_registers; i++) {
+        struct report_register reg = thread->registers[i];
+        if (reg.number == pc || (reg.number == lr && reg.value))
+            thread->registers[n++] = reg;
+    }
+    thread->n_registers = n;
+    thread->n_vectors = 0;
+    thread->stack = (struct report_memory){.addr = 0};
+}
+
+void
+minidump_calls(struct minidump *m)
+{
+    const struct minidump_thread *t = m->listed;
+    struct ingest_stack stack = {.has_gap = true};
+    if (!t)
+        return;
+    const struct report_memory *memory = &t->report->stack;
+    unsigned word = fz_arch_pointer_bits(m->cpu) / 8;
+    bool has_lr = fz_arch_register_of_role(m->cpu, FZ_REGISTER_LR) >= 0;
+    uint64_t fp = minidump_register(m, t, FZ_REGISTER_FP);
+    add_call(m, &stack, minidump_register(m, t, FZ_REGISTER_PC));
+    add_call(m, &stack,
+             has_lr ? minidump_register(m, t, FZ_REGISTER_LR) : word_at(memory, 0, word));
+    /* By place and not by the links: of a stored body only words that lead into images are left. */
+    for (uint64_t at = 0; fp <= memory->bytes.len && at < memory->bytes.len && !m->b.failed;
+         at += 2 * (uint64_t)word)
+        add_call(m, &stack, word_at(memory, fp + at + word, word));
+    ingest_set_stack(t->report, &stack);
+    drop_made_up(m, t->report);
 }

@@ -202,14 +202,13 @@ minidump_parse(struct fz_span body, const struct ingest_context *in, struct fz_a
     read_header(&m);
     read_system(&m);
     read_misc(&m);
-    /* Modules before threads: a return address counts only if it leads into one of them. */
     minidump_modules(&m);
     minidump_crashpad(&m);
     minidump_crash_info(&m);
     minidump_threads(&m);
     minidump_exception(&m);
     minidump_memory(&m);
-    minidump_walk(&m);
+    minidump_calls(&m);
     settle_process(&m);
     list_others(&m);
     ingest_add_extra(&m.b, NULL, extra, NULL);

@@ -42,15 +42,7 @@ struct minidump_thread {
     struct report_thread *report;
     struct minidump_place context, stack;
     uint64_t stack_addr;
-    uint64_t pc, sp, fp, lr;
     bool has_context;
-    bool lr_is_caller; /* the next frame is at lr, not on the stack */
-    bool pc_is_return; /* the first frame is a return address too */
-};
-
-/* Address ranges of the images, sorted, for the unwinding. */
-struct minidump_range {
-    uint64_t start, end;
 };
 
 struct minidump {
@@ -62,9 +54,8 @@ struct minidump {
     enum fz_arch_cpu cpu;
     bool is_ios, has_crashpad;
     struct minidump_thread *threads; /* as many as report->threads, in the same order */
-    struct minidump_range *ranges;
-    size_t n_ranges;
-    size_t text_left; /* bytes of annotations that may still be kept */
+    struct minidump_thread *listed;  /* has an exception's calls for a stack; NULL = none has */
+    size_t text_left;                /* bytes of annotations that may still be kept */
 };
 
 /* streams.c: the outer form. */
@@ -102,9 +93,12 @@ void minidump_crash_info(struct minidump *m); /* crashpad.c */
 void minidump_threads(struct minidump *m);    /* without their memory */
 void minidump_exception(struct minidump *m);  /* sets which thread crashed */
 void minidump_memory(struct minidump *m);     /* threads.c: the crashed thread's stack first */
-void minidump_walk(struct minidump *m);       /* the frames of all threads */
+void minidump_calls(struct minidump *m);      /* exception.c: the frames of m->listed */
 
 /* context.c: the registers into the thread; false if the context cannot be read. */
 bool minidump_context(struct minidump *m, struct minidump_place place, struct minidump_thread *ret);
+/* The register with the role, 0 if the thread or its processor has none. */
+uint64_t minidump_register(const struct minidump *m, const struct minidump_thread *thread,
+                           enum fz_arch_register_role role);
 
 #endif

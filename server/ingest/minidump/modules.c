@@ -6,7 +6,6 @@
  *   76  place of the CodeView record: "RSDS", GUID, age u32, name
  */
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "server/ingest/minidump/minidump.h"
 
@@ -61,16 +60,7 @@ read_module(struct minidump *m, struct fz_reader *r, size_t number)
     if (has_version)
         image.version = read_version(m, high, low);
     ingest_clip_size(&m->b, &image, where, "size");
-    if (ingest_add_image(&m->b, &image) >= 0 && image.size)
-        /* Without a size no address can be in it. */
-        m->ranges[m->n_ranges++] = (struct minidump_range){image.addr, image.addr + image.size};
-}
-
-static int
-compare_ranges(const void *a, const void *b)
-{
-    const struct minidump_range *x = a, *y = b;
-    return x->start < y->start ? -1 : x->start > y->start;
+    ingest_add_image(&m->b, &image);
 }
 
 void
@@ -79,9 +69,6 @@ minidump_modules(struct minidump *m)
     size_t n;
     struct fz_reader r = minidump_list(m, MINIDUMP_MODULE_LIST, "modules", MODULE, &n);
     n = ingest_limit(&m->b, "images", n, m->b.limits->images);
-    m->ranges = ingest_alloc(&m->b, n, sizeof(*m->ranges));
     for (size_t i = 0; i < n && !m->b.failed; i++)
         read_module(m, &r, i);
-    if (m->n_ranges)
-        qsort(m->ranges, m->n_ranges, sizeof(*m->ranges), compare_ranges);
 }

@@ -131,11 +131,12 @@ copy_bytes(struct minidump *m, uint64_t addr, struct minidump_place place, bool 
 
 /* Crashpad may leave the stack out of the thread and write it to the memory list only. */
 static void
-find_stack(struct minidump_thread *t, const struct minidump_thread *regions, size_t n)
+find_stack(const struct minidump *m, struct minidump_thread *t,
+           const struct minidump_thread *regions, size_t n)
 {
+    uint64_t sp = minidump_register(m, t, FZ_REGISTER_SP);
     for (size_t i = 0; i < n && t->stack.size == 0 && t->has_context; i++) {
-        if (t->sp >= regions[i].stack_addr &&
-            t->sp - regions[i].stack_addr < regions[i].stack.size) {
+        if (sp >= regions[i].stack_addr && sp - regions[i].stack_addr < regions[i].stack.size) {
             t->stack = regions[i].stack;
             t->stack_addr = regions[i].stack_addr;
         }
@@ -205,7 +206,7 @@ minidump_memory(struct minidump *m)
             struct minidump_thread *t = &m->threads[i];
             if ((t->report == crashed) != (pass == 0))
                 continue;
-            find_stack(t, regions, n);
+            find_stack(m, t, regions, n);
             t->report->stack = copy_bytes(m, t->stack_addr, t->stack, &cut);
             stacks[i] = t->stack;
         }
