@@ -40,8 +40,8 @@ enum { FZ_COLUMN_FILTERS = 2 };
 struct fz_column {
     const char *name; /* in the database */
     enum fz_column_type type;
-    /* Storage has it in struct store_report, since it orders by it. It is in the table only for
-     * its place in lists: messages and results do not carry it as one of the values. */
+    /* Storage sets it itself, since it orders by it or is the only one to know. It is in the table
+     * only for its place in lists: messages and results do not carry it as one of the values. */
     bool is_fixed;
     /* Where a list shows it: "app.version" is a member of an object; "user?.id" of one that is
      * left out when empty. NULL: nowhere. Members of one object follow each other. */

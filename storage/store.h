@@ -402,8 +402,10 @@ struct store_report_done {
     enum store_report_status status; /* neither QUEUED nor FAILED */
     const char *format;              /* NULL = as it was inserted */
     int64_t timestamp_ms;
-    const union fz_value *values; /* of the columns of store_set_columns(); NULL = all unknown */
-    struct fz_span result;        /* symbolicated report, JSON */
+    /* Of the columns of store_set_columns(); NULL = all unknown. Those with ends_run 1 and the same
+     * run_id are one crash: store_runs.h. */
+    const union fz_value *values;
+    struct fz_span result; /* symbolicated report, JSON */
     const struct store_image_wait
         *waits; /* images whose symbol file was missing, broken or without DWARF at the lookup */
     size_t n_waits;

@@ -69,6 +69,7 @@ struct ending {
     bool again;                  /* it was asked for once more while it was done */
     int64_t key;                 /* of its row */
     enum store_memory memory;    /* what its body is from then on; UNKNOWN: as before */
+    struct store_run_report run; /* for counting a crash once */
 };
 
 static enum fz_code
@@ -89,12 +90,18 @@ update_report(struct store *store, const struct store_job *job,
         or_null(ending->memory),
     };
     size_t n = store_report_bind(store, done->values, arena, args, STORE_UPDATE_ARGS);
-    bool found = false;
-    enum fz_code code =
-        sql_number(store->sql, store->update_report, args, n, &ending->key, &found, err);
-    if (code == FZ_OK && !found)
+    FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
+    enum fz_code code = sql_query(store->sql, store->update_report, args, n, &rows, err);
+    bool row = sql_row(&rows, &code, err);
+    if (code == FZ_OK && !row)
         return fz_fail(err, FZ_E_CONFLICT, "report %s was deleted", job->subject);
-    return code;
+    if (code != FZ_OK)
+        return code;
+    ending->key = sql_col_int(&rows, 0);
+    ending->run = (struct store_run_report){
+        .project_id = job->project_id, .id = job->subject, .is_first = sql_col_int(&rows, 2) == 1};
+    sql_col_copy(&rows, 1, ending->run.run, sizeof(ending->run.run));
+    return FZ_OK;
 }
 
 static enum fz_code
@@ -140,6 +147,8 @@ finish_report(struct store *store, const struct store_job *job,
         code = store_body_strip(store, job, packed->stripped, &ending.memory, err);
     if (code == FZ_OK)
         code = update_report(store, job, done, &ending, arena, err);
+    if (code == FZ_OK)
+        code = store_run_settle(tx, &ending.run, err);
     if (code == FZ_OK)
         code = store_result(store, ending.key, packed->result, err);
     if (code == FZ_OK)

@@ -187,6 +187,22 @@ FZ_MUST_CHECK enum fz_code store_body_strip(struct store *store, const struct st
 FZ_MUST_CHECK enum fz_code store_sweep_memory(struct store *store, uint64_t *n,
                                               struct fz_error *err);
 
+/* A report whose row was just changed or deleted in this transaction (store_runs.h). */
+struct store_run_report {
+    int64_t project_id;
+    const char *id;
+    char run[STORE_TEXT_SHORT + 1]; /* that ended with it; "" = none is known */
+    bool is_first;                  /* it had no result before, so no other refers to it */
+};
+
+/* Count it, or mark it as the same crash as the one of its run that is counted. With
+ * store_run_forget() the only place where a report begins or ceases to be counted. */
+FZ_MUST_CHECK enum fz_code store_run_settle(struct sql *tx, const struct store_run_report *report,
+                                            struct fz_error *err);
+/* It was deleted: if it was counted, another one is now. */
+FZ_MUST_CHECK enum fz_code store_run_forget(struct sql *tx, const struct store_run_report *report,
+                                            struct fz_error *err);
+
 /* Lock the job's row if the fence still holds (else CONFLICT). */
 struct store_job_row {
     int64_t seen_seq, strikes, deaths;

@@ -129,20 +129,43 @@ store_report_size(struct store *store, int64_t project_id, const char *id,
 
 /* The job goes first everywhere, so that two who change one report never wait for each other. */
 static enum fz_code
-delete_report(struct sql *tx, const struct sql_value args[2], struct fz_error *err)
+delete_row(struct sql *tx, struct store_run_report *report, bool *ret_transient,
+           struct fz_error *err)
 {
-    int64_t transient = 0;
-    bool found = false;
+    const struct sql_value args[] = {sql_int(report->project_id), sql_text(report->id)};
+    FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
     enum fz_code code =
         sql_exec(tx, "DELETE FROM jobs WHERE project_id = $1 AND kind = 1 AND subject = $2", args,
                  2, NULL, err);
     if (code == FZ_OK)
-        code = sql_number(
-            tx, "DELETE FROM reports WHERE project_id = $1 AND id = $2 RETURNING transient", args,
-            2, &transient, &found, err);
+        code = sql_query(tx,
+                         "DELETE FROM reports WHERE project_id = $1 AND id = $2 RETURNING "
+                         "transient, run_id",
+                         args, 2, &rows, err);
+    bool row = sql_row(&rows, &code, err);
+    if (code == FZ_OK && !row)
+        return no_report(err);
     if (code != FZ_OK)
         return code;
-    return found ? store_count_reports(tx, transient ? 0 : -1, err) : no_report(err);
+    *ret_transient = sql_col_int(&rows, 0) != 0;
+    sql_col_copy(&rows, 1, report->run, sizeof(report->run));
+    return FZ_OK;
+}
+
+static enum fz_code
+delete_report(struct store *store, int64_t project_id, const char *id, struct fz_error *err)
+{
+    struct store_run_report report = {.project_id = project_id, .id = id};
+    bool transient = false;
+    FZ_CLEANUP(sql_rollbackp) struct sql *tx = NULL;
+    enum fz_code code = sql_begin(store->sql, &tx, err);
+    if (code == FZ_OK)
+        code = delete_row(tx, &report, &transient, err);
+    if (code == FZ_OK)
+        code = store_run_forget(tx, &report, err);
+    if (code == FZ_OK)
+        code = store_count_reports(tx, transient ? 0 : -1, err);
+    return code == FZ_OK ? sql_commit(&tx, err) : code;
 }
 
 enum fz_code
@@ -150,12 +173,12 @@ store_report_delete(struct store *store, int64_t project_id, const char *id, str
 {
     if (!store_is_id(id))
         return no_report(err);
-    const struct sql_value args[] = {sql_int(project_id), sql_text(id)};
-    FZ_CLEANUP(sql_rollbackp) struct sql *tx = NULL;
-    enum fz_code code = sql_begin(store->sql, &tx, err);
-    if (code == FZ_OK)
-        code = delete_report(tx, args, err);
-    return code == FZ_OK ? sql_commit(&tx, err) : code;
+    int n_tries = 0;
+    enum fz_code code;
+    do /* other reports of its run may be changed at the same time */
+        code = delete_report(store, project_id, id, err);
+    while (sql_try_again(store->sql, code, &n_tries));
+    return code;
 }
 
 enum fz_code

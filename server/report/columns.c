@@ -17,6 +17,13 @@ static const struct fz_column list[] = {
      .choices = "crash, hang, cpu, disk_write, launch, memory, error, message"},
     {.name = "received_ms", .type = FZ_COLUMN_TIME, .is_fixed = true, .path = "received"},
     {.name = "timestamp_ms", .type = FZ_COLUMN_TIME, .is_fixed = true, .path = "timestamp"},
+    {.name = "run_id",
+     .path = "run_id",
+     .offset = offsetof(struct source, s.run_id),
+     .filters = {{"run_id", FZ_MATCH_EQUAL}}},
+    /* For storage, which counts a crash once that arrives in several reports. */
+    {.name = "ends_run", .type = FZ_COLUMN_NUMBER, .offset = offsetof(struct source, s.ends_run)},
+    {.name = "same_as", .is_fixed = true, .path = "same_as"},
     {.name = "app_id",
      .path = "app.id",
      .offset = offsetof(struct source, r.app_id),
@@ -123,7 +130,7 @@ report_columns_make(const struct report *report, struct fz_arena *arena, union f
         return code;
     for (size_t i = 0; i < FZ_ARRAY_LEN(list); i++) {
         const char *from = (const char *)&source + list[i].offset;
-        /* Storage fills these from its own columns. */
+        /* Storage fills these itself. */
         if (list[i].is_fixed)
             continue;
         if (fz_column_is_text(&list[i]))

@@ -60,6 +60,24 @@ report_crashed_thread(const struct report *report)
     return report->n_threads ? &report->threads[0] : NULL;
 }
 
+bool
+report_ends_run(const struct report *report)
+{
+    static const char *const ending[] = {"crash", "memory"}, *const living[] = {"error", "message"};
+    if (!report->kind)
+        return true;
+    for (size_t i = 0; i < FZ_ARRAY_LEN(ending); i++) {
+        if (strcmp(report->kind, ending[i]) == 0)
+            return true;
+    }
+    /* Handled by code that runs on, whatever the app wrote into its report. */
+    for (size_t i = 0; i < FZ_ARRAY_LEN(living); i++) {
+        if (strcmp(report->kind, living[i]) == 0)
+            return false;
+    }
+    return report->crash.termination != NULL;
+}
+
 static void
 count_names(const struct report_frame *frames, size_t n, bool *named, bool *lacking)
 {

@@ -318,6 +318,16 @@ bool report_executable_name(const char *image_name, struct fz_arena *arena, cons
 struct report_thread *report_crashed_thread(const struct report *report);
 
 /*
+ * Did the run of the app end with what this report is about? Several such reports of one run are
+ * one crash (storage counts one of them); a run may have any number of the others.
+ *
+ * True for crashes, for an app that was ended for its memory, and for anything else that says why
+ * the process ended (crash.termination): a hang that the watchdog ended, a limit of CPU time. A hang
+ * that passed, a profile, a slow launch, an error that was handled and a message do not end a run.
+ */
+bool report_ends_run(const struct report *report);
+
+/*
  * "symbolicated": every frame in an image has a name, and there is such a frame; "partial": some
  * have one; "unsymbolicated": no frame has a name.
  *

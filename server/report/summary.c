@@ -154,6 +154,11 @@ report_summary_make(const struct report *report, struct fz_arena *arena, struct 
                     struct fz_error *err)
 {
     *ret = (struct report_summary){.kind = report->kind ? report->kind : "crash"};
+    /* An empty one would make one run of all that have it. */
+    if (is_set(report->run_id)) {
+        ret->run_id = report->run_id;
+        ret->ends_run = report_ends_run(report);
+    }
     set_top(report, ret);
     if (!set_release(report, arena, ret) || !set_user(report, arena, ret) ||
         !set_tags(report, arena, ret))

@@ -10,9 +10,11 @@
 struct report_summary {
     const char *kind; /* never NULL */
     const char
-        *release;     /* "com.acme.shop@4.2+4201", as much of it as is known; NULL = nothing is */
-    const char *user; /* the user's id, else e-mail address, else name; NULL = unknown */
-    const char *tags; /* "\nname=value\nname=value\n"; NULL = none */
+        *release;       /* "com.acme.shop@4.2+4201", as much of it as is known; NULL = nothing is */
+    const char *run_id; /* NULL = unknown */
+    int64_t ends_run;   /* 1: the run is known, and report_ends_run(); else 0 */
+    const char *user;   /* the user's id, else e-mail address, else name; NULL = unknown */
+    const char *tags;   /* "\nname=value\nname=value\n"; NULL = none */
     /* The first frame with a name, preferably the app's own, of the exception's backtrace, else of the crashed thread;
      * in it the innermost call that has a name. NULL and 0 = no frame has one. */
     const char *top_function, *top_file;

@@ -94,5 +94,6 @@ int contract_run_chunks(void);
 int contract_run_sessions(void);
 int contract_run_usage(void);
 int contract_run_memory(void);
+int contract_run_runs(void);
 
 #endif

@@ -94,6 +94,30 @@ test_status(void **state)
 }
 
 static void
+test_ends_run(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *kind, *termination;
+        bool want;
+    } cases[] = {
+        {NULL, NULL, true},      {"crash", NULL, true},
+        {"memory", NULL, true},  {"hang", NULL, false},
+        {"cpu", NULL, false},    {"disk_write", NULL, false},
+        {"launch", NULL, false}, {"hang", "SPRINGBOARD 0x8badf00d", true},
+        {"cpu", "cpu", true},    {"error", NULL, false},
+        {"error", "why", false}, {"message", "why", false},
+        {"new", NULL, false},
+    };
+    for (size_t i = 0; i < FZ_ARRAY_LEN(cases); i++) {
+        const struct report report = {.kind = cases[i].kind,
+                                      .crash = {.termination = cases[i].termination}};
+        if (report_ends_run(&report) != cases[i].want)
+            fail_msg("case %zu", i);
+    }
+}
+
+static void
 test_crashed_thread(void **state)
 {
     (void)state;
@@ -144,9 +168,8 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_image_at),
-        cmocka_unit_test(test_status),
-        cmocka_unit_test(test_crashed_thread),
+        cmocka_unit_test(test_image_at), cmocka_unit_test(test_status),
+        cmocka_unit_test(test_ends_run), cmocka_unit_test(test_crashed_thread),
         cmocka_unit_test(test_notes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -20,6 +20,7 @@ test_values(void **state)
     fz_arena_init(&arena, 64 * 1024);
     struct report report = {.app_id = "com.acme.shop",
                             .app_version = "4.2",
+                            .run_id = "r-1",
                             .user_json = "{\"id\":\"u-1\"}",
                             .tags_json = "{\"plan\":\"pro\"}",
                             .crash = {.signal = "SIGSEGV"}};
@@ -28,7 +29,8 @@ test_values(void **state)
     static const char *const want[][2] = {
         {"kind", "crash"},        {"app_id", "com.acme.shop"}, {"release", "com.acme.shop@4.2"},
         {"app_name", NULL},       {"user_id", "u-1"},          {"signal", "SIGSEGV"},
-        {"tags", "\nplan=pro\n"}, {"top_function", NULL},      {"no such column", NULL}};
+        {"tags", "\nplan=pro\n"}, {"top_function", NULL},      {"no such column", NULL},
+        {"run_id", "r-1"}};
     for (size_t i = 0; i < FZ_ARRAY_LEN(want); i++) {
         const char *text = fz_columns_text(&report_columns, values, want[i][0]);
         if (want[i][1] ? !text || strcmp(text, want[i][1]) != 0 : text != NULL)

@@ -131,6 +131,30 @@ test_texts(void **state)
     }
 }
 
+/* Only a report whose run is known can be the same crash as another. */
+static void
+test_run(void **state)
+{
+    (void)state;
+    static const struct {
+        struct report report;
+        const char *run_id;
+        int64_t ends_run;
+    } cases[] = {
+        {{.run_id = NULL}, NULL, 0},
+        {{.run_id = ""}, NULL, 0},
+        {{.run_id = "r"}, "r", 1},
+        {{.run_id = "r", .kind = "hang"}, "r", 0},
+    };
+    for (size_t i = 0; i < FZ_ARRAY_LEN(cases); i++) {
+        FZ_CLEANUP(fz_arena_deinit) struct fz_arena arena = fz_arena_make(1 << 16);
+        struct report_summary got;
+        assert_int_equal(report_summary_make(&cases[i].report, &arena, &got, NULL), FZ_OK);
+        assert_int_equal(got.ends_run, cases[i].ends_run);
+        assert_int_equal(got.run_id == NULL, cases[i].run_id == NULL);
+    }
+}
+
 /* Many long tags: whole ones are kept until the column is full. */
 static void
 test_many_tags(void **state)
@@ -157,6 +181,7 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_top), cmocka_unit_test(test_texts),
+                                       cmocka_unit_test(test_run),
                                        cmocka_unit_test(test_many_tags)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
