@@ -4,11 +4,11 @@
 #include "base/json/write.h"
 #include "base/text.h"
 #include "server/api/api_answer.h"
-#include "server/api/api_clash.h"
 #include "server/api/api_download.h"
 #include "server/api/api_fetch.h"
 #include "server/api/api_handlers.h"
 #include "server/api/api_hide.h"
+#include "server/api/api_others.h"
 #include "server/api/api_query.h"
 #include "server/report/annotate.h"
 
@@ -27,13 +27,12 @@ static enum fz_code
 answer_columns(struct api_call *call, const struct store_report *columns, int status,
                struct fz_error *err)
 {
-    const char **notes = NULL;
-    size_t n_notes = 0;
+    struct api_others others = {.n_notes = 0};
     struct store_project project = {0};
     enum fz_code code =
         store_project_by_id(call->store, columns->project_id, call->arena, &project, err);
     if (code == FZ_OK)
-        code = api_clash_notes(call, columns->id, &notes, &n_notes, err);
+        code = api_others_find(call, columns, &others, err);
     if (code != FZ_OK)
         return code;
     struct json_write w = api_begin(call, '{');
@@ -43,10 +42,10 @@ answer_columns(struct api_call *call, const struct store_report *columns, int st
     json_write_text(&w, "format", columns->format);
     json_write_time(&w, "received", columns->received_ms);
     json_write_text(&w, "error", api_stored_error(columns->error));
-    if (n_notes) {
+    if (others.n_notes) {
         json_write_open(&w, "notes", '[');
-        for (size_t i = 0; i < n_notes; i++)
-            json_write_text(&w, NULL, notes[i]);
+        for (size_t i = 0; i < others.n_notes; i++)
+            json_write_text(&w, NULL, others.notes[i]);
         json_write_close(&w, ']');
     }
     return api_answer(call, status, &w, '}', err);
@@ -130,16 +129,15 @@ api_answer_report(struct api_call *call, const struct store_report *columns, str
     return FZ_OK;
 }
 
-/* With what is noted beside the result: which reports came under the same id. */
+/* With what is not in the result: other reports. */
 static enum fz_code
-answer_noted(struct api_call *call, const struct store_report *columns, struct fz_span result,
-             enum api_format format, int status, struct fz_error *err)
+answer_result(struct api_call *call, const struct store_report *columns, struct fz_span result,
+              enum api_format format, int status, struct fz_error *err)
 {
-    const char **notes = NULL;
-    size_t n_notes = 0;
-    enum fz_code code = api_clash_notes(call, columns->id, &notes, &n_notes, err);
+    struct api_others others;
+    enum fz_code code = api_others_find(call, columns, &others, err);
     if (code == FZ_OK)
-        code = api_clash_apply(call, notes, n_notes, &result, err);
+        code = api_others_apply(call, &others, &result, err);
     return code != FZ_OK ? code : api_answer_report(call, columns, result, format, status, err);
 }
 
@@ -154,7 +152,7 @@ api_answer_stored(struct api_call *call, const struct store_report *columns, enu
         code = FZ_OK;
         result = (struct fz_span){0};
     }
-    return code != FZ_OK ? code : answer_noted(call, columns, result, format, status, err);
+    return code != FZ_OK ? code : answer_result(call, columns, result, format, status, err);
 }
 
 enum fz_code
@@ -182,8 +180,8 @@ api_report_get(struct api_call *call, struct fz_error *err)
         /* An error has no file name. */
         if (code == FZ_OK || format == API_FORMAT_JSON)
             api_download_report(call->request, false, &columns, extension);
-        return answer_noted(call, &columns, code != FZ_OK ? (struct fz_span){0} : body, format, 200,
-                            err);
+        return answer_result(call, &columns, code != FZ_OK ? (struct fz_span){0} : body, format,
+                             200, err);
     }
     code = api_fetch_body(call, &columns, 1, &body, err);
     if (code != FZ_OK)

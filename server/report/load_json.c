@@ -73,6 +73,8 @@ load_origin(struct report_load *l, const json_t *root, struct report_envelope *e
     envelope->project = report_load_text(l, root, "project");
     envelope->status = report_load_text(l, root, "status");
     envelope->received_ms = report_load_time(root, "received");
+    envelope->same_crash =
+        report_load_text_list(l, json_object_get(root, "same_crash"), &envelope->n_same_crash);
     /* The id that the app knows, for formats that carry it. */
     r->id = report_load_text(l, root, "client_id");
     if (!r->id)

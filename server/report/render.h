@@ -12,6 +12,8 @@
 struct report_envelope {
     const char *id, *project, *status; /* status NULL: report_status() */
     int64_t received_ms;               /* 0 = leave out */
+    const char *const *same_crash;     /* ids of other reports of this crash */
+    size_t n_same_crash;
 };
 
 /* The symbolicated report of docs/api (one JSON object, no newline at the end). Unknown keys are

@@ -72,6 +72,7 @@ write_origin(struct json_write *w, const struct report *r, const struct report_e
         json_write_text(w, "client_id", r->id);
     json_write_text(w, "run_id", r->run_id);
     json_write_text(w, "session_id", r->session_id);
+    write_list(w, "same_crash", e->same_crash, e->n_same_crash);
     json_write_text(w, "project", e->project);
     json_write_text(w, "status", e->status ? e->status : report_status_names[report_status(r)]);
     json_write_text(w, "format", r->format);

@@ -201,6 +201,28 @@ test_client_id(void **state)
     }
 }
 
+/* Other reports of the crash are added to a result, and stay when that is written again. */
+static void
+test_same_crash(void **state)
+{
+    (void)state;
+    static const char *const ids[] = {"b", "c"};
+    static const char want[] = "{\"id\":\"a\",\"same_crash\":[\"b\",\"c\"],\"status\"";
+    const struct report report = {.crash.thread = -1};
+    const struct report_envelope server = {.id = "a", .same_crash = ids, .n_same_crash = 2};
+    FZ_CLEANUP(fz_arena_deinit) struct fz_arena arena = fz_arena_make(1 << 16);
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer again = fz_buffer_make(0);
+    struct report loaded;
+    struct report_envelope loaded_server;
+    assert_int_equal(report_render_json(&report, &server, &out, NULL), FZ_OK);
+    assert_memory_equal(fz_buffer_cstr(&out), want, strlen(want));
+    assert_int_equal(report_load_json(fz_buffer_span(&out), &arena, &loaded, &loaded_server, NULL),
+                     FZ_OK);
+    assert_int_equal(report_render_json(&loaded, &loaded_server, &again, NULL), FZ_OK);
+    assert_string_equal(fz_buffer_cstr(&again), fz_buffer_cstr(&out));
+}
+
 static void
 test_load(void **state)
 {
@@ -355,10 +377,15 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_json),         cmocka_unit_test(test_empty),
-        cmocka_unit_test(test_client_id),    cmocka_unit_test(test_load),
-        cmocka_unit_test(test_crash),        cmocka_unit_test(test_ips),
-        cmocka_unit_test(test_output_limit), cmocka_unit_test(test_load_twin_images),
+        cmocka_unit_test(test_json),
+        cmocka_unit_test(test_empty),
+        cmocka_unit_test(test_client_id),
+        cmocka_unit_test(test_load),
+        cmocka_unit_test(test_same_crash),
+        cmocka_unit_test(test_crash),
+        cmocka_unit_test(test_ips),
+        cmocka_unit_test(test_output_limit),
+        cmocka_unit_test(test_load_twin_images),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
