@@ -3,10 +3,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/suggest.h"
 #include "server/cli/cmd.h"
 #include "server/cli/command.h"
 #include "server/cli/help.h"
-#include "server/config/suggest.h"
 #include "server/config/term.h"
 #include "server/process/limits.h"
 
@@ -83,16 +83,16 @@ reject_topic(const struct command_call *call)
         call->n_operands > 1 ? find_command(call->commands, call->operands, 1) : NULL;
     const struct command_spec *const *candidates = parent ? parent->actions : call->commands;
     const char *word = call->operands[parent ? 1 : 0];
-    struct suggest suggest;
+    struct fz_suggest suggest;
     struct fz_error err;
-    suggest_start(&suggest, word);
+    fz_suggest_start(&suggest, word);
     for (size_t i = 0; candidates && candidates[i]; i++) {
         /* The name of an action is that of its command, a space and the word. */
         if (!(candidates[i]->flags & COMMAND_HIDDEN))
-            suggest_try(&suggest, candidates[i]->name + (parent ? strlen(parent->name) + 1 : 0));
+            fz_suggest_try(&suggest, candidates[i]->name + (parent ? strlen(parent->name) + 1 : 0));
     }
     fz_fail(&err, FZ_E_MALFORMED, "unknown %s '%.60s'%s", parent ? "action" : "command", word,
-            suggest_question(&suggest));
+            fz_suggest_question(&suggest));
     return term_wrong_usage(parent ? parent->name : "", &err);
 }
 

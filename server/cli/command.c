@@ -6,8 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/suggest.h"
 #include "server/cli/help.h"
-#include "server/config/suggest.h"
 #include "server/config/term.h"
 
 static int
@@ -51,14 +51,14 @@ run_action(const struct command_spec *command, const struct command_spec *const 
     const char *word = argc > 1 ? argv[1] : "";
     if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)
         return show_help(command);
-    struct suggest suggest;
-    suggest_start(&suggest, word);
+    struct fz_suggest suggest;
+    fz_suggest_start(&suggest, word);
     char names[128] = "";
     for (const struct command_spec *const *at = command->actions; *at; at++) {
         const char *action = strchr((*at)->name, ' ') + 1;
         if (strcmp(word, action) == 0)
             return command_run(*at, commands, argc - 1, argv + 1);
-        suggest_try(&suggest, action);
+        fz_suggest_try(&suggest, action);
         /* For the message, if the word is not among them. */
         size_t len = strlen(names);
         snprintf(names + len, sizeof(names) - len, "%s%s", len ? ", " : "", action);

@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "base/attr.h"
+#include "base/suggest.h"
 #include "server/cli/command.h"
-#include "server/config/suggest.h"
 #include "server/config/term.h"
 
 /* In the order in which they are shown. */
@@ -33,19 +33,19 @@ static int
 fail_unknown(const char *word)
 {
     struct fz_error err;
-    struct suggest suggest;
+    struct fz_suggest suggest;
     bool is_option = word[0] == '-';
     const char *what = is_option ? "option " : "command '", *quote = is_option ? "" : "'";
-    suggest_start(&suggest, word);
+    fz_suggest_start(&suggest, word);
     for (size_t i = 0; commands[i]; i++) {
         if (!(commands[i]->flags & COMMAND_HIDDEN))
-            suggest_try(&suggest, commands[i]->name);
+            fz_suggest_try(&suggest, commands[i]->name);
     }
     /* The options that come without a command. */
-    suggest_try(&suggest, "--help");
-    suggest_try(&suggest, "--version");
+    fz_suggest_try(&suggest, "--help");
+    fz_suggest_try(&suggest, "--version");
     fz_fail(&err, FZ_E_MALFORMED, "unknown %s%.60s%s%s", what, word, quote,
-            suggest_question(&suggest));
+            fz_suggest_question(&suggest));
     return term_wrong_usage("", &err);
 }
 

@@ -9,9 +9,9 @@
 #include "base/buffer.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "base/suggest.h"
 #include "base/text.h"
 #include "server/config/settings.h"
-#include "server/config/suggest.h"
 #include "server/config/term.h"
 
 enum { FILE_MAX_BYTES = 64 * 1024, NAME_MAX_LEN = 64 };
@@ -59,15 +59,15 @@ parse_value(char *text, char **ret)
 static enum fz_code
 fail_key(const char *key, const char *where, struct fz_error *err)
 {
-    struct suggest suggest;
-    suggest_start(&suggest, key);
+    struct fz_suggest suggest;
+    fz_suggest_start(&suggest, key);
     for (const struct option_spec *o = config_settings; !option_is_end(o); o++) {
         /* Without --config and --limit, which are not keys of the file. */
         if (config_find_setting(o->name))
-            suggest_try(&suggest, o->name);
+            fz_suggest_try(&suggest, o->name);
     }
     return fz_fail(err, FZ_E_MALFORMED, "%s: unknown key '%.40s'%s", where, key,
-                   suggest.best[0] ? suggest_question(&suggest)
+                   suggest.best[0] ? fz_suggest_question(&suggest)
                                    : "; keys are the long options of 'framezero serve --help' "
                                      "without dashes");
 }
@@ -135,21 +135,21 @@ is_other_variable(const char *variable)
 }
 
 static void
-suggest_variable(struct suggest *suggest, const char *prefix, const char *name)
+suggest_variable(struct fz_suggest *suggest, const char *prefix, const char *name)
 {
     char variable[NAME_MAX_LEN + 32];
     snprintf(variable, sizeof(variable), "%s%s", prefix, name);
     for (char *c = variable; *c; c++)
         *c = *c == '-' ? '_' : (char)toupper((unsigned char)*c);
-    suggest_try(suggest, variable);
+    fz_suggest_try(suggest, variable);
 }
 
 /* A warning, not an error: the variable may be meant for another program. */
 static void
 warn_unknown(const struct command_spec *command, const char *variable)
 {
-    struct suggest suggest;
-    suggest_start(&suggest, variable);
+    struct fz_suggest suggest;
+    fz_suggest_start(&suggest, variable);
     for (const struct option_spec *o = config_settings; !option_is_end(o); o++) {
         if (config_find_setting(o->name))
             suggest_variable(&suggest, "FRAMEZERO_", o->name);
@@ -157,9 +157,9 @@ warn_unknown(const struct command_spec *command, const char *variable)
     for (size_t i = 0; limits_name(i); i++)
         suggest_variable(&suggest, "FRAMEZERO_LIMIT_", limits_name(i));
     for (size_t i = 0; i < FZ_ARRAY_LEN(other_variables); i++)
-        suggest_try(&suggest, other_variables[i]);
+        fz_suggest_try(&suggest, other_variables[i]);
     term_warn(command->name, "the variable %.80s is unknown and ignored%s", variable,
-              suggest_question(&suggest));
+              fz_suggest_question(&suggest));
 }
 
 static bool

@@ -6,8 +6,8 @@
 
 #include "base/address.h"
 #include "base/list.h"
+#include "base/suggest.h"
 #include "base/text.h"
-#include "server/config/suggest.h"
 
 enum { NAME_ROOM = 64, SHOWN = 60 };
 
@@ -181,13 +181,13 @@ is_option(const struct command_spec *command, const char *word)
 
 static void
 suggest_options(const struct command_spec *command, const struct option_spec *options,
-                struct suggest *suggest)
+                struct fz_suggest *suggest)
 {
     for (const struct option_spec *o = options; o && !option_is_end(o); o++) {
         char shown[NAME_ROOM];
         if (o->name && (options != command->settings || command_has_setting(command, o))) {
             option_show(command, o, shown, sizeof(shown));
-            suggest_try(suggest, shown);
+            fz_suggest_try(suggest, shown);
         }
     }
 }
@@ -195,19 +195,19 @@ suggest_options(const struct command_spec *command, const struct option_spec *op
 static enum fz_code
 fail_unknown(const struct command_spec *command, const char *word, struct fz_error *err)
 {
-    struct suggest suggest;
+    struct fz_suggest suggest;
     char bare[NAME_ROOM];
     int len = (int)strcspn(word, "=");
     /* -json is compared as --json: a missing dash is the most likely mistake. */
     snprintf(bare, sizeof(bare), "%s%.*s",
              word[1] != '-' && !(command->flags & COMMAND_SINGLE_DASH) ? "-" : "",
              len < SHOWN ? len : SHOWN, word);
-    suggest_start(&suggest, bare);
+    fz_suggest_start(&suggest, bare);
     suggest_options(command, command->options, &suggest);
     suggest_options(command, command->settings, &suggest);
-    suggest_try(&suggest, "--help");
+    fz_suggest_try(&suggest, "--help");
     return fz_fail(err, FZ_E_MALFORMED, "unknown option %.*s%s", len < SHOWN ? len : SHOWN, word,
-                   suggest_question(&suggest));
+                   fz_suggest_question(&suggest));
 }
 
 /* ---- one word after the other ------------------------------------------------------------ */

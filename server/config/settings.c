@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "base/address.h"
+#include "base/suggest.h"
 #include "base/text.h"
-#include "server/config/suggest.h"
 #include "server/http/client.h"
 
 enum { NAME_MAX_LEN = 64, WORKERS_MAX = 256, WAIT_MAX_S = 3600 };
@@ -148,17 +148,17 @@ enum fz_code
 config_set_limit(struct limits *limits, const char *name, const char *value, const char *where,
                  struct fz_error *err)
 {
-    struct suggest suggest;
+    struct fz_suggest suggest;
     switch (limits_set(limits, name, value)) {
     case 0:
         return FZ_OK;
     case -1:
-        suggest_start(&suggest, name);
+        fz_suggest_start(&suggest, name);
         for (size_t i = 0; limits_name(i); i++)
-            suggest_try(&suggest, limits_name(i));
+            fz_suggest_try(&suggest, limits_name(i));
         return fz_fail(err, FZ_E_MALFORMED,
                        "%s: there is no limit '%.40s'%s; 'framezero help limits' lists them", where,
-                       name, suggest_question(&suggest));
+                       name, fz_suggest_question(&suggest));
     default:
         return fz_fail(err, FZ_E_MALFORMED,
                        "%s: '%.40s' is not a positive number for the limit %s; the suffixes K, M "

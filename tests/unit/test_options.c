@@ -7,9 +7,9 @@
 
 #include <cmocka.h>
 
+#include "base/suggest.h"
 #include "server/cli/help.h"
 #include "server/config/options.h"
-#include "server/config/suggest.h"
 
 struct values {
     const char *out, *arch;
@@ -248,12 +248,12 @@ test_suggest(void **state)
         {"inspct", "inspect"},
     };
     for (size_t i = 0; i < FZ_ARRAY_LEN(tries); i++) {
-        struct suggest suggest;
-        suggest_start(&suggest, tries[i].word);
-        suggest_try(&suggest, "upload");
-        suggest_try(&suggest, "token");
-        suggest_try(&suggest, "symbolicate");
-        suggest_try(&suggest, "inspect");
+        struct fz_suggest suggest;
+        fz_suggest_start(&suggest, tries[i].word);
+        fz_suggest_try(&suggest, "upload");
+        fz_suggest_try(&suggest, "token");
+        fz_suggest_try(&suggest, "symbolicate");
+        fz_suggest_try(&suggest, "inspect");
         if (strcmp(suggest.best, tries[i].want) != 0)
             fail_msg("'%s': got '%s', want '%s'", tries[i].word, suggest.best, tries[i].want);
     }

@@ -1,4 +1,4 @@
-#include "server/config/suggest.h"
+#include "base/suggest.h"
 
 #include <ctype.h>
 #include <limits.h>
@@ -16,7 +16,7 @@ min(unsigned a, unsigned b)
 static unsigned
 distance(const char *a, const char *b)
 {
-    unsigned rows[3][SUGGEST_ROOM + 1];
+    unsigned rows[3][FZ_SUGGEST_ROOM + 1];
     /* Three rows of the table are enough: a swap looks two rows back. */
     unsigned *before = rows[0], *last = rows[1], *row = rows[2];
     size_t len_a = strlen(a), len_b = strlen(b);
@@ -39,25 +39,25 @@ distance(const char *a, const char *b)
 }
 
 static void
-copy_lower(const char *text, char ret[SUGGEST_ROOM])
+copy_lower(const char *text, char ret[FZ_SUGGEST_ROOM])
 {
     size_t n = 0;
-    for (; text[n] && n < SUGGEST_ROOM - 1; n++)
+    for (; text[n] && n < FZ_SUGGEST_ROOM - 1; n++)
         ret[n] = (char)tolower((unsigned char)text[n]);
     ret[n] = '\0';
 }
 
 void
-suggest_start(struct suggest *suggest, const char *word)
+fz_suggest_start(struct fz_suggest *suggest, const char *word)
 {
-    *suggest = (struct suggest){.distance = UINT_MAX};
+    *suggest = (struct fz_suggest){.distance = UINT_MAX};
     copy_lower(word, suggest->word);
 }
 
 void
-suggest_try(struct suggest *suggest, const char *name)
+fz_suggest_try(struct fz_suggest *suggest, const char *name)
 {
-    char lower[SUGGEST_ROOM];
+    char lower[FZ_SUGGEST_ROOM];
     copy_lower(name, lower);
     size_t len = strlen(suggest->word), bare = len - strspn(suggest->word, "-");
     unsigned found = distance(suggest->word, lower);
@@ -67,14 +67,14 @@ suggest_try(struct suggest *suggest, const char *name)
     /* Short words resemble each other by chance. */
     unsigned most = bare <= 3 ? 1 : bare <= 6 ? 2 : 3;
     /* Of two that are as near, the first stays. */
-    if (found > most || found >= suggest->distance || strlen(name) >= SUGGEST_ROOM)
+    if (found > most || found >= suggest->distance || strlen(name) >= FZ_SUGGEST_ROOM)
         return;
     suggest->distance = found;
     snprintf(suggest->best, sizeof(suggest->best), "%s", name);
 }
 
 const char *
-suggest_question(struct suggest *suggest)
+fz_suggest_question(struct fz_suggest *suggest)
 {
     if (suggest->best[0])
         snprintf(suggest->question, sizeof(suggest->question), "; did you mean %s?", suggest->best);
