@@ -57,7 +57,7 @@ static void
 fill_dimension(struct variables_value *value, const struct variables_type *type,
                const struct variables_place *place, unsigned dimension, struct sym_variable *out)
 {
-    const struct variables_type *element = type->element;
+    const struct variables_type *element = variables_type_complete(type->element);
     uint64_t count = type->counts[dimension], size = element->size;
     if (dimension + 1 >= type->n_counts) {
         if (variables_scalar_is_char(element) && !type->is_vector)
@@ -97,7 +97,8 @@ variables_array_fill(struct variables_value *value, const struct variables_type 
     /* No type says how long a flexible array is: it has a place and no elements. */
     if (type->is_flexible && place->is_memory)
         return;
-    if (type->n_counts == 0 || type->is_flexible || type->element->size == 0) {
+    if (type->n_counts == 0 || type->is_flexible ||
+        variables_type_complete(type->element)->size == 0) {
         variables_value_absent(out, SYM_VALUE_UNSUPPORTED);
         return;
     }

@@ -94,6 +94,7 @@ enum {
     AT_APPLE_OPTIMIZED = 0x3fe1,
     AT_APPLE_RUNTIME_CLASS = 0x3fe6,
     AT_APPLE_BLOCK = 0x3fe4,
+    AT_APPLE_OBJC_COMPLETE_TYPE = 0x3fec,
 };
 
 enum {

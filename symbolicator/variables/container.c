@@ -7,9 +7,9 @@
  */
 #include "symbolicator/variables/container.h"
 
-#include "symbolicator/dwarf/skip.h"
+#include "symbolicator/variables/walk.h"
 
-enum { DEPTH_MAX = 64, PARTS_MAX = 16, NO_PARENT = -1 };
+enum { PARTS_MAX = 16, NO_PARENT = -1 };
 
 struct container {
     uint64_t start, end; /* offsets of its children in .debug_info */
@@ -30,98 +30,74 @@ is_container(unsigned tag)
            tag == TAG_UNION_TYPE;
 }
 
-struct walk {
+struct listing {
     struct variables_image *image;
-    const struct sym_dwarf_unit *unit;
     struct variables_containers *to;
-    int32_t open[DEPTH_MAX]; /* the containers around each level; NO_PARENT = another DIE */
-    unsigned depth;
+    /* The containers around the children of each depth; NO_PARENT = of another DIE. */
+    int32_t open[VARIABLES_WALK_DEPTH_MAX + 1];
 };
 
 static bool
-open_container(struct walk *walk, const struct dwarf_abbrev *abbrev, uint64_t offset)
+open_container(struct listing *listing, const struct variables_walk *walk, int32_t parent)
 {
-    struct sym_variables *variables = walk->image->variables;
-    if (walk->depth == DEPTH_MAX)
-        return false;
-    int32_t parent = walk->depth ? walk->open[walk->depth - 1] : NO_PARENT;
-    if (!is_container(abbrev->tag)) {
-        walk->open[walk->depth++] = parent;
-        return true;
-    }
-    struct container *list = fz_list_grow_in(&variables->cache, walk->to->list, &walk->to->room,
-                                             walk->to->n + 1, sizeof(*list));
+    struct variables_containers *to = listing->to;
+    struct container *list = fz_list_grow_in(&listing->image->variables->cache, to->list, &to->room,
+                                             to->n + 1, sizeof(*list));
     if (!list)
         return false;
-    walk->to->list = list;
-    list[walk->to->n] = (struct container){.start = offset,
-                                           .end = walk->unit->end,
-                                           .parent = parent,
-                                           .is_namespace = abbrev->tag == TAG_NAMESPACE};
-    walk->open[walk->depth++] = (int32_t)walk->to->n++;
+    to->list = list;
+    list[to->n] = (struct container){.start = walk->offset,
+                                     .end = walk->unit->end,
+                                     .parent = parent,
+                                     .is_namespace = walk->abbrev->tag == TAG_NAMESPACE};
+    listing->open[walk->depth] = (int32_t)to->n++;
     return true;
 }
 
-/* Is the walk in the unit itself or in its namespaces? */
+/* Is a DIE of this depth, in this container, in the unit itself or in its namespaces? */
 static bool
-is_outside(const struct walk *walk)
+is_outside(const struct listing *listing, unsigned depth, int32_t around)
 {
-    int32_t around = walk->depth ? walk->open[walk->depth - 1] : NO_PARENT;
     unsigned n = 1; /* the root */
-    for (; around != NO_PARENT; around = walk->to->list[around].parent, n++) {
-        if (!walk->to->list[around].is_namespace)
+    for (; around != NO_PARENT; around = listing->to->list[around].parent, n++) {
+        if (!listing->to->list[around].is_namespace)
             return false;
     }
-    return walk->depth == n;
+    return depth == n;
 }
 
 static bool
-add_variable(struct walk *walk, uint64_t offset)
+add_variable(struct listing *listing, uint64_t offset)
 {
-    uint64_t *list =
-        fz_list_grow_in(&walk->image->variables->cache, walk->to->variables,
-                        &walk->to->room_variables, walk->to->n_variables + 1, sizeof(*list));
+    struct variables_containers *to = listing->to;
+    uint64_t *list = fz_list_grow_in(&listing->image->variables->cache, to->variables,
+                                     &to->room_variables, to->n_variables + 1, sizeof(*list));
     if (!list)
         return false;
-    walk->to->variables = list;
-    list[walk->to->n_variables++] = offset;
+    to->variables = list;
+    list[to->n_variables++] = offset;
     return true;
 }
 
-/* DIEs are skipped by their abbreviations alone: a unit has a hundred thousand. */
 static void
-walk_unit(struct walk *walk)
+list_unit(struct listing *listing, const struct sym_dwarf_unit *unit)
 {
-    const struct sym_dwarf *dwarf = walk->image->dwarf;
-    const struct dwarf_abbrev_table *table = &dwarf->tables[walk->unit->abbrevs];
-    struct dwarf_cursor c =
-        dwarf_cursor_make(dwarf, SECTION_INFO, walk->unit->dies, walk->unit->end);
-    const uint8_t *section = dwarf->sections[SECTION_INFO].data;
-    while (dwarf_cursor_left(&c)) {
-        uint64_t offset = (uint64_t)(c.at - section);
-        uint64_t code = dwarf_cursor_uleb(&c);
-        if (code == 0) {
-            if (walk->depth == 0)
-                return;
-            int32_t closed = walk->open[--walk->depth];
-            int32_t around = walk->depth ? walk->open[walk->depth - 1] : NO_PARENT;
-            if (closed != around)
-                walk->to->list[closed].end = offset;
+    struct variables_walk walk;
+    variables_walk_start(&walk, listing->image, unit);
+    while (variables_walk_next(&walk)) {
+        int32_t around = walk.depth ? listing->open[walk.depth - 1] : NO_PARENT;
+        if (!walk.abbrev) {
+            if (listing->open[walk.depth] != around)
+                listing->to->list[listing->open[walk.depth]].end = walk.offset;
             continue;
         }
-        const struct dwarf_abbrev *abbrev = dwarf_abbrev_find(dwarf, table, code);
-        if (!abbrev)
+        if (walk.abbrev->tag == TAG_VARIABLE && is_outside(listing, walk.depth, around) &&
+            !add_variable(listing, walk.offset))
             return;
-        const uint8_t *after =
-            abbrev->n_steps ? skip_die(dwarf, walk->unit, abbrev, c.at, c.end) : c.at;
-        bool has_tail = abbrev->n_steps &&
-                        dwarf->steps[abbrev->first_step + abbrev->n_steps - 1].op == STEP_NONE;
-        if (!after || (!has_tail && abbrev->size > (size_t)(c.end - after)))
-            return;
-        if (abbrev->tag == TAG_VARIABLE && is_outside(walk) && !add_variable(walk, offset))
-            return;
-        c.at = has_tail ? after : after + abbrev->size;
-        if (abbrev->has_children && !open_container(walk, abbrev, offset))
+        if (!walk.abbrev->has_children)
+            continue;
+        listing->open[walk.depth] = around;
+        if (is_container(walk.abbrev->tag) && !open_container(listing, &walk, around))
             return;
     }
 }
@@ -134,8 +110,8 @@ containers_of(struct variables_image *image, const struct sym_dwarf_unit *unit)
         more->containers = fz_arena_alloc(&image->variables->cache, sizeof(*more->containers));
         if (!more->containers)
             return NULL;
-        struct walk walk = {.image = image, .unit = unit, .to = more->containers};
-        walk_unit(&walk);
+        struct listing listing = {.image = image, .to = more->containers};
+        list_unit(&listing, unit);
     }
     return more->containers;
 }

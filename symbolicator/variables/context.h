@@ -9,10 +9,11 @@
 #include "symbolicator/variables/image.h"
 
 enum {
-    VARIABLES_DIES_MAX = 200 * 1000,    /* looked at for one frame */
-    VARIABLES_RANGES_MAX = 1000 * 1000, /* entries of range lists read for one frame */
-    VARIABLES_SCOPES_MAX = 32,          /* of blocks in blocks, and of inlined calls */
-    VARIABLES_STEPS_MAX = 1000,         /* operations for one variable, branches included */
+    VARIABLES_DIES_MAX = 200 * 1000,                 /* looked at for one frame */
+    VARIABLES_DEFINITION_DIES_MAX = 4 * 1000 * 1000, /* of definitions that are compared */
+    VARIABLES_RANGES_MAX = 1000 * 1000,              /* entries of range lists read for one frame */
+    VARIABLES_SCOPES_MAX = 32,                       /* of blocks in blocks, and of inlined calls */
+    VARIABLES_STEPS_MAX = 1000, /* operations for one variable, branches included */
     VARIABLES_STACK_MAX = 64,
     VARIABLES_PIECES_MAX = 16,
     VARIABLES_ENTRY_DEPTH_MAX = 4,
@@ -75,8 +76,9 @@ struct sym_variables {
     struct variables_image **images;
     size_t n_images, room_images;
     struct variables_types *types;
-    uint64_t steps_left;  /* of all evaluations */
-    uint64_t dies_left;   /* of the frame */
+    uint64_t steps_left;           /* of all evaluations */
+    uint64_t dies_left;            /* of the frame */
+    uint64_t definition_dies_left; /* of definitions that are compared */
     uint64_t ranges_left; /* entries of range lists, of the frame or of an image that is opened */
     bool no_memory;       /* an arena was used up */
     variables_entry_fn entry;

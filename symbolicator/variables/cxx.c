@@ -147,7 +147,8 @@ fill_vector(struct variables_value *value, const struct part *vector, struct sym
         read_word(value, &begin, &from) != SYM_VALUE_AVAILABLE ||
         read_word(value, &end, &to) != SYM_VALUE_AVAILABLE)
         return false;
-    const struct variables_type *element = variables_type_of(&begin.type->die);
+    const struct variables_type *element =
+        variables_type_complete(variables_type_of(&begin.type->die));
     if (to < from || element->size == 0 || (to - from) % element->size)
         return false;
     uint64_t n = (to - from) / element->size;

@@ -174,6 +174,7 @@ variables_image_close(struct variables_image *image)
         sym_dwarf_lines_deinit(&image->units[i].lines, budget);
     }
     fz_list_free(budget, image->code, image->room_code, sizeof(*image->code));
+    fz_list_free(budget, image->definitions, image->room_definitions, sizeof(*image->definitions));
     free(image->units);
     free(image->inflated[0]);
     free(image->inflated[1]);

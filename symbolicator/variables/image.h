@@ -26,6 +26,11 @@ struct variables_code { /* code of a unit, by address */
     uint32_t unit;
 };
 
+/* A definition of a type in the table of definition.c. */
+struct variables_definition {
+    uint64_t hash, offset;
+};
+
 struct variables_image {
     struct sym_variables *variables;
     int number; /* of the process */
@@ -37,7 +42,11 @@ struct variables_image {
     struct variables_unit *units; /* as many as the DWARF has */
     struct variables_code *code;  /* ascending by low */
     size_t n_code, room_code;
-    struct variables_names *names; /* of data; symbols.h */
+    struct variables_names *names;            /* of data; symbols.h */
+    struct variables_definition *definitions; /* ascending by hash, once they are listed */
+    size_t n_definitions, room_definitions;
+    bool has_definitions;
+    bool lacks_definitions; /* the file has more than were listed */
 };
 
 /* The image with this number; opened when it is first asked for. NULL: out of memory. */

@@ -13,6 +13,7 @@
 #include "base/reader.h"
 #include "base/text.h"
 #include "symbolicator/macho/macho.h"
+#include "symbolicator/variables/definition.h"
 #include "symbolicator/variables/place.h"
 #include "symbolicator/variables/symbols.h"
 #include "symbolicator/variables/value.h"
@@ -29,21 +30,26 @@ class_of_isa(const struct sym_process *process, uint64_t isa)
                                                            : UINT64_C(0x00007ffffffffff8));
 }
 
-/* The name of the class at an address of the process; NULL if no symbol is there. */
-static const char *
-class_name(struct sym_variables *variables, uint64_t address)
+/* A class as an object of the process. */
+struct class
+{
+    struct variables_image *image;
+    const char *name;
+    bool is_meta; /* its objects are classes */
+};
+
+/* The class at an address of the process; its name is NULL if no symbol is there. */
+static struct class class_at(struct sym_variables *variables, uint64_t address)
 {
     static const char *const prefixes[] = {"_OBJC_CLASS_$_", "_OBJC_METACLASS_$_"};
     uint64_t addr;
     struct variables_image *image = variables_symbols_image(variables, address, &addr);
-    if (!image)
-        return NULL;
-    for (size_t i = 0; i < FZ_ARRAY_LEN(prefixes); i++) {
+    for (size_t i = 0; image && i < FZ_ARRAY_LEN(prefixes); i++) {
         const char *symbol = variables_symbols_at(image, addr, prefixes[i]);
         if (symbol)
-            return symbol + strlen(prefixes[i]);
+            return (struct class){image, symbol + strlen(prefixes[i]), i > 0};
     }
-    return NULL;
+    return (struct class){0};
 }
 
 static void
@@ -102,14 +108,26 @@ fill_constant_string(struct variables_value *value, uint64_t address, struct sym
     return true;
 }
 
+/* The type of what an `id` points to: that of its class, if it is implemented in an image here. */
+static const struct variables_type *
+type_of_class(const struct class *class)
+{
+    struct variables_die definition;
+    if (!class->name || class->is_meta ||
+        !variables_definition_class(class->image, fz_span_cstr(class->name), &definition))
+        return NULL;
+    return variables_type_at(&definition);
+}
+
 static void
 add_object(struct variables_value *value, const struct variables_type *type, uint64_t address,
            struct sym_variable *out)
 {
     struct variables_fields fields = {.value = value, .limit = 1};
-    if (type->kind != TYPE_RECORD || type->is_incomplete || !type->is_objc_class ||
+    if (type->kind != TYPE_RECORD || !type->is_objc_class ||
         fz_span_is(variables_type_tag_name(type), "NSObject") ||
         sym_process_bytes(value->variables->process, address, 1).len == 0 ||
+        variables_type_complete(type)->is_incomplete ||
         !variables_pointer_follow(value, address, type))
         return;
     struct sym_variable *field = variables_fields_add(&fields, "*", type);
@@ -148,13 +166,15 @@ fill_object(struct variables_value *value, const struct variables_type *pointee,
     }
     if (fill_constant_string(value, address, out))
         return;
-    const char *name = sym_process_read_pointer(variables->process, address, &isa)
-                           ? class_name(variables, class_of_isa(variables->process, isa))
-                           : NULL;
-    out->value = name
-                     ? variables_printf(variables, "0x%llx (%s)", (unsigned long long)address, name)
-                     : variables_printf(variables, "0x%llx", (unsigned long long)address);
-    add_object(value, pointee, address, out);
+    struct class class = {0};
+    if (sym_process_read_pointer(variables->process, address, &isa))
+        class = class_at(variables, class_of_isa(variables->process, isa));
+    out->value = class.name ? variables_printf(variables, "0x%llx (%s)",
+                                               (unsigned long long)address, class.name)
+                            : variables_printf(variables, "0x%llx", (unsigned long long)address);
+    const struct variables_type *type = pointee->is_objc_class ? pointee : type_of_class(&class);
+    if (type)
+        add_object(value, type, address, out);
 }
 
 /* The parameter of a block's function that is the block itself: its type has what was captured. */
@@ -226,7 +246,7 @@ fill_pointer(struct variables_value *value, const struct variables_type *pointee
     if (fz_span_is(name, "objc_selector")) {
         fill_selector(value, address, out);
     } else if (fz_span_is(name, "objc_class")) {
-        const char *class = address ? class_name(value->variables, address) : "nil";
+        const char *class = address ? class_at(value->variables, address).name : "nil";
         out->value =
             class ? variables_printf(value->variables, "%s", class)
                   : variables_printf(value->variables, "0x%llx", (unsigned long long)address);
@@ -359,18 +379,18 @@ add_ivar(const struct variables_type *type, const struct variables_die *member,
     struct variables_value *value = fields->value;
     const struct variables_type *member_type = variables_type_of(member);
     struct fz_span name = variables_die_string(member, AT_NAME);
-    uint64_t offset, bits;
+    uint64_t offset;
     struct sym_variable *field =
         variables_fields_add(fields, variables_text(value->variables, name), member_type);
     if (!field)
         return;
     if (!ivar_offset(value, &type->die, name, &offset)) {
         variables_value_absent(field, SYM_VALUE_MEMORY_NOT_CAPTURED);
-    } else if (variables_die_uint(member, AT_BIT_SIZE, &bits)) {
-        variables_value_absent(field, SYM_VALUE_UNSUPPORTED);
     } else {
+        /* The offset of a bit-field is that of the byte in which it begins; the DWARF has the bit. */
         struct variables_place part = variables_place_at(place, offset);
-        variables_value_part(value, member_type, &part, field);
+        if (!variables_record_bits(value, member, &part, field))
+            variables_value_part(value, member_type, &part, field);
     }
 }
 
@@ -388,7 +408,7 @@ add_ivars(const struct variables_type *type, const struct variables_place *place
     for (bool more = variables_die_child(&type->die, &at); more;
          more = variables_die_next(&at, &at)) {
         if (variables_die_tag(&at) == TAG_INHERITANCE) {
-            const struct variables_type *super = variables_type_of(&at);
+            const struct variables_type *super = variables_type_complete(variables_type_of(&at));
             struct fz_span name = variables_type_tag_name(super);
             struct sym_variable *field = NULL;
             if (!super->is_incomplete && !fz_span_is(name, "NSObject"))

@@ -60,8 +60,12 @@ add_target(struct variables_value *value, const struct variables_type *pointee, 
 {
     struct variables_fields fields = {.value = value, .limit = 1};
     if (pointee->kind == TYPE_VOID || pointee->kind == TYPE_FUNCTION ||
-        pointee->kind == TYPE_UNKNOWN || pointee->is_incomplete || pointee->size == 0 ||
-        sym_process_bytes(value->variables->process, address, 1).len == 0 ||
+        pointee->kind == TYPE_UNKNOWN ||
+        sym_process_bytes(value->variables->process, address, 1).len == 0)
+        return;
+    /* Last, since looking for a definition costs the most. */
+    const struct variables_type *complete = variables_type_complete(pointee);
+    if (complete->is_incomplete || complete->size == 0 ||
         !variables_pointer_follow(value, address, pointee))
         return;
     struct sym_variable *field = variables_fields_add(&fields, "*", pointee);

@@ -122,12 +122,24 @@ fill_bit_field(struct variables_value *value, const struct variables_type *type,
     variables_scalar_number(value, type, number & mask, out);
 }
 
+bool
+variables_record_bits(struct variables_value *value, const struct variables_die *member,
+                      const struct variables_place *record, struct sym_variable *out)
+{
+    const struct variables_type *type = variables_type_of(member);
+    uint64_t range[2];
+    if (!bit_field(member, type, &range[0], &range[1]))
+        return false;
+    fill_bit_field(value, type, record, range, out);
+    return true;
+}
+
 static void
 add_base(const struct variables_die *base, const struct variables_place *record,
          struct variables_fields *fields)
 {
     struct variables_value *value = fields->value;
-    const struct variables_type *type = variables_type_of(base);
+    const struct variables_type *type = variables_type_complete(variables_type_of(base));
     struct variables_place place;
     if (type->kind == TYPE_RECORD && !type->is_incomplete && type->size <= 1) {
         struct variables_die child;
@@ -208,7 +220,6 @@ add_member(const struct variables_die *member, const struct variables_place *rec
     struct variables_value *value = fields->value;
     const struct variables_type *type = variables_type_of(member);
     struct variables_place place;
-    uint64_t range[2];
     enum sym_availability why = member_place(value, member, record, &place);
     if (is_transparent(member, type) && why == SYM_VALUE_AVAILABLE && *n_open < BASES_MAX) {
         open[(*n_open)++] = (struct pending){.die = type->die, .place = place};
@@ -220,9 +231,7 @@ add_member(const struct variables_die *member, const struct variables_place *rec
         return;
     if (why != SYM_VALUE_AVAILABLE)
         variables_value_absent(field, why);
-    else if (bit_field(member, type, &range[0], &range[1]))
-        fill_bit_field(value, type, record, range, field);
-    else
+    else if (!variables_record_bits(value, member, record, field))
         variables_value_part(value, type, &place, field);
 }
 
@@ -267,7 +276,7 @@ variables_record_find(struct variables_value *value, const struct variables_type
             struct variables_place part;
             if (!is_shown(&at) || member_place(value, &at, &record, &part) != SYM_VALUE_AVAILABLE)
                 continue;
-            const struct variables_type *member = variables_type_of(&at);
+            const struct variables_type *member = variables_type_complete(variables_type_of(&at));
             if (fz_span_is(variables_die_string(&at, AT_NAME), name)) {
                 *ret_type = member;
                 *ret = part;
@@ -287,9 +296,9 @@ variables_record_fill(struct variables_value *value, const struct variables_type
                       const struct variables_place *place, struct sym_variable *out)
 {
     struct variables_fields fields = {.value = value, .limit = value->variables->limits.members};
-    /* Declared here, defined in another unit or not at all: nothing is known of its members. */
+    /* Declared here, and no definition is known: nothing is known of its members. */
     if (type->is_incomplete) {
-        variables_value_absent(out, SYM_VALUE_NO_DEBUG_INFO);
+        variables_value_absent(out, variables_type_missing(type));
         return;
     }
     variables_record_members(type, place, &fields);

@@ -3,7 +3,11 @@
  */
 #include "symbolicator/variables/type.h"
 
+#include <stdio.h>
+
 #include "base/text.h"
+#include "symbolicator/variables/definition.h"
+#include "symbolicator/variables/symbols.h"
 #include "symbolicator/variables/type_name.h"
 
 enum { SLOTS_FIRST = 256, NESTING_MAX = 8 };
@@ -18,6 +22,12 @@ struct slot {
 struct variables_types {
     struct slot *slots;
     size_t n, room;
+};
+
+/* A type whose definition may be elsewhere, and what was found. */
+struct variables_completion {
+    const struct variables_type *found; /* NULL: not looked for yet */
+    enum sym_availability why;
 };
 
 /* What stands for types when there is no memory for them. */
@@ -156,6 +166,16 @@ read_array(struct variables_type *type, unsigned depth)
         type->size = size;
 }
 
+/* A unit that includes the header of a class knows only the ivars that are in it. */
+static void
+expect_definition(struct variables_type *type)
+{
+    if (type->is_incomplete ||
+        (type->is_objc_class && !variables_die_flag(&type->die, AT_APPLE_OBJC_COMPLETE_TYPE)))
+        type->completion =
+            fz_arena_alloc(&type->die.image->variables->cache, sizeof(*type->completion));
+}
+
 static void
 read_type(struct variables_type *type, unsigned depth)
 {
@@ -186,6 +206,8 @@ read_type(struct variables_type *type, unsigned depth)
         break;
     case TYPE_ENUM:
         type->encoding = ATE_UNSIGNED;
+        type->is_incomplete = variables_die_flag(&type->die, AT_DECLARATION);
+        expect_definition(type);
         if (variables_die_ref(&type->die, AT_TYPE, &underlying)) {
             const struct variables_type *base =
                 type_at(type->die.image, underlying.offset, depth + 1);
@@ -199,6 +221,7 @@ read_type(struct variables_type *type, unsigned depth)
     case TYPE_RECORD:
         type->is_objc_class = variables_die_flag(&type->die, AT_APPLE_RUNTIME_CLASS);
         type->is_incomplete = variables_die_flag(&type->die, AT_DECLARATION);
+        expect_definition(type);
         break;
     case TYPE_UNKNOWN:
     case TYPE_VOID:
@@ -274,6 +297,57 @@ variables_type_of(const struct variables_die *die)
     struct variables_die type;
     return type_at(die->image, variables_die_ref(die, AT_TYPE, &type) ? type.offset : UINT64_MAX,
                    0);
+}
+
+const struct variables_type *
+variables_type_at(const struct variables_die *die)
+{
+    return type_at(die->image, die->offset, 0);
+}
+
+/* Is an Objective-C class that is defined here implemented in this image? Most are of the system. */
+static bool
+is_implemented(const struct variables_type *type)
+{
+    char symbol[VARIABLES_TEXT_MAX];
+    struct fz_span name = variables_type_tag_name(type);
+    uint64_t addr;
+    snprintf(symbol, sizeof(symbol), "_OBJC_CLASS_$_%.*s", (int)name.len, (const char *)name.data);
+    return name.len && variables_symbols_find(type->die.image, symbol, &addr);
+}
+
+const struct variables_type *
+variables_type_complete(const struct variables_type *type)
+{
+    struct variables_completion *completion = type->completion;
+    struct variables_die definition;
+    if (!completion)
+        return type;
+    if (completion->found)
+        return completion->found;
+    /* In the table before it is looked for: a definition may lead to another declaration. */
+    completion->found = type;
+    if (!type->is_incomplete && !is_implemented(type))
+        return type;
+    completion->why = variables_definition_find(&type->die, &definition);
+    if (completion->why != SYM_VALUE_AVAILABLE)
+        return type;
+    const struct variables_type *found = type_at(definition.image, definition.offset, 0);
+    if (found == &unknown_type) { /* under a limit of this frame */
+        completion->found = NULL;
+        return type;
+    }
+    if (found->kind == type->kind && !found->is_incomplete)
+        completion->found = found;
+    return completion->found;
+}
+
+enum sym_availability
+variables_type_missing(const struct variables_type *type)
+{
+    return type->completion && type->completion->why != SYM_VALUE_AVAILABLE
+               ? type->completion->why
+               : SYM_VALUE_NO_DEBUG_INFO;
 }
 
 struct fz_span

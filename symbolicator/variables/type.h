@@ -24,6 +24,8 @@ enum variables_type_kind {
 
 enum { VARIABLES_DIMENSIONS_MAX = 8 };
 
+struct variables_completion; /* type.c */
+
 struct variables_type {
     enum variables_type_kind kind;
     const char *name;         /* as declared: "const char *", "struct item", "BOOL"; NULL = none */
@@ -35,12 +37,20 @@ struct variables_type {
     bool is_boolean;                           /* typedef Boolean of CoreFoundation */
     uint64_t counts[VARIABLES_DIMENSIONS_MAX]; /* of an array: elements of each dimension */
     unsigned n_counts;
-    bool is_flexible;                     /* the first dimension has no bound */
-    const struct variables_type *element; /* of an array, all dimensions taken off */
+    bool is_flexible;                        /* the first dimension has no bound */
+    const struct variables_type *element;    /* of an array, all dimensions taken off */
+    struct variables_completion *completion; /* NULL: there is nothing to look for */
 };
 
 /* The type that DW_AT_type of a DIE, or of its origins, names; void without one. Never NULL. */
 const struct variables_type *variables_type_of(const struct variables_die *die);
+/* The type with this DIE. Never NULL. */
+const struct variables_type *variables_type_at(const struct variables_die *die);
+/* The definition of a type that its unit only declares, looked for once; of an Objective-C class the
+ * one with all ivars. The type itself if it is complete or nothing better is known. */
+const struct variables_type *variables_type_complete(const struct variables_type *type);
+/* Why a type that stays incomplete has no definition. */
+enum sym_availability variables_type_missing(const struct variables_type *type);
 /* The name of a type DIE without typedef: "Item", "basic_string<char>"; empty if it has none. */
 struct fz_span variables_type_tag_name(const struct variables_type *type);
 /* Is it a base type of this name ("char", "wchar_t")? */

@@ -97,6 +97,7 @@ variables_value_fill(struct variables_value *value, const struct variables_type 
         variables_value_absent(out, SYM_VALUE_LIMIT);
         return;
     }
+    type = variables_type_complete(type);
     if (type->is_swift && variables_swift_fill(value, type, place, out))
         return;
     fill_kind(value, type, place, out);

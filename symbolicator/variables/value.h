@@ -86,6 +86,9 @@ void variables_record_fill(struct variables_value *value, const struct variables
 /* Append the members, and those of bases as fields of one field. */
 void variables_record_members(const struct variables_type *type,
                               const struct variables_place *place, struct variables_fields *fields);
+/* A member that is a bit-field, by its offsets from the start of `record`; false for others. */
+bool variables_record_bits(struct variables_value *value, const struct variables_die *member,
+                           const struct variables_place *record, struct sym_variable *out);
 /* The member `name` of a record, also in its bases and unnamed members, and where it is. */
 bool variables_record_find(struct variables_value *value, const struct variables_type *type,
                            const struct variables_place *place, const char *name,

@@ -53,6 +53,7 @@ sym_variables_create(struct sym_process *process, const struct sym_variables_lim
         .steps = limits->steps ? limits->steps : STEPS,
     };
     variables->steps_left = variables->limits.steps;
+    variables->definition_dies_left = VARIABLES_DEFINITION_DIES_MAX;
     variables->budget.cap = OPEN_CAP;
     variables->entry = variables_frame_entry;
     variables->fill = variables_value_fill;
@@ -119,7 +120,8 @@ fill_variable(struct variables_frame *frame, const struct variables_scope *scope
                                            : SYM_VARIABLE_LOCAL;
     *out = (struct sym_variable){
         .name = variables_text(frame->variables, name), .type = type->name, .kind = value.kind};
-    struct variables_place place = variables_locate(frame, &item->die, type->size);
+    struct variables_place place =
+        variables_locate(frame, &item->die, variables_type_complete(type)->size);
     /* The prologue has not put anything into its place yet. */
     if (frame->is_early && !is_static && place.is_memory)
         place = variables_place_none(SYM_VALUE_REGISTER_NOT_RECOVERABLE);

@@ -19,7 +19,9 @@
  * type, 22 parameter of one, 23 member with an expression, 24 member without type, 25 union with
  * linkage name, 26 function that is not optimised away with APPLE_optimized, 27 member pointer
  * (type, class), 28 variant part (discriminant), 29 variant (value), 2a call site (target
- * expression, return pc), 2b vector array, 2c variable (name, type, block1 constant).
+ * expression, return pc), 2b vector array, 2c variable (name, type, block1 constant), 2d declared
+ * structure (name), 2e namespace (name), 2f unnamed namespace, 30 declared enumeration (name, size,
+ * type), 31 unit without code (language).
  */
 #define ABBREVS                                                                                  \
     "1 11 1 11 1 12 6 13 b 0 0 2 2e 1 3 8 11 1 12 6 40 18 0 0 3 5 0 3 8 49 13 2 18 0 0 "         \
@@ -34,7 +36,8 @@
     "22 5 0 49 13 0 0 23 d 0 3 8 49 13 38 18 0 0 24 d 0 3 8 0 0 25 17 1 3 8 6e 8 b b 0 0 "       \
     "26 2e 1 3 8 11 1 12 6 40 18 u16353 19 0 0 27 1f 0 49 13 1d 13 0 0 28 33 1 15 13 0 0 "       \
     "29 19 1 16 b 0 0 2a 48 1 u131 18 7d 1 0 0 2b 1 1 49 13 u8455 19 0 0 "                       \
-    "2c 34 0 3 8 49 13 1c a 0 0 0"
+    "2c 34 0 3 8 49 13 1c a 0 0 2d 13 0 3 8 3c 19 0 0 2e 39 1 3 8 0 0 2f 39 1 0 0 "              \
+    "30 4 0 3 8 b b 49 13 3c 19 0 0 31 11 1 13 b 0 0 0"
 #define TYPES                                                                    \
     "5 'int' 5 4 5 'char' 6 1 5 'float' 4 4 5 'long' 5 8 5 'double' 4 8 6 4:20 " \
     "5 'unsigned char' 8 1 5 'unsigned' 7 4 5 'bool' 2 1 "

@@ -3,7 +3,7 @@
 
 usage: compare_lldb.py SHOW FOLDER...: SHOW is the program variables_show; make.sh leaves a FOLDER for each program in
 BUILD/variables. Prints for each folder how many values are the same, differ, and are shown by one side alone; then what
-differs. Not compared: how the two write the same value. lldb shows 0 for pieces that are optimised out.
+differs and what lldb alone shows. Not compared: how the two write the same value. lldb shows 0 for pieces that are optimised out.
 """
 import collections
 import json
@@ -45,6 +45,12 @@ def as_number(text, size):
 
 def is_same(ours, theirs):
     value, summary = theirs["value"], theirs["summary"]
+    if re.match(r"U\+", value) or "::*" in theirs["type"]:  # U+0041; offsets of members, functions in 16 bytes
+        code = re.search(r"0x([0-9a-f]+)", ours) or re.search(r"offset (\d+)", ours)
+        number = int(code.group(1), 16) if code else ord(ours[2:-1])
+        return number == int(re.sub(r"U\+", "", value), 16)
+    if theirs["type"].endswith("&"):  # the address of what we show; its parts are compared
+        return True
     if re.search(r"\b(float|double)\b", theirs["type"]) and "*" not in theirs["type"] and "i" not in value:
         return value == "NaN" or abs(float(value) - float(ours)) <= 1e-6 * abs(float(value))
     if theirs["unsigned"] is not None and as_number(ours, theirs["size"]) is not None:
@@ -67,6 +73,8 @@ def compare(show, folder):
                 continue
             if not has_theirs or ours is None:
                 counts["theirs"] += has_theirs
+                if has_theirs:
+                    differences.append(f"#{i} {value['path']}: {state}, lldb: {value['value']} {value['summary']}")
                 counts["ours"] += ours is not None
             elif is_same(ours, value):
                 counts["same"] += 1

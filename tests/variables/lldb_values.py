@@ -28,7 +28,8 @@ def walk(value, path, out, depth):
         base = path
         if kind.IsPointerType():
             aggregate = kind.GetPointeeType().GetCanonicalType().GetTypeClass() in (
-                lldb.eTypeClassStruct, lldb.eTypeClassUnion, lldb.eTypeClassClass)
+                lldb.eTypeClassStruct, lldb.eTypeClassUnion, lldb.eTypeClassClass, lldb.eTypeClassObjCInterface,
+                lldb.eTypeClassObjCObject)
             base += ".*"
             name = name if aggregate else ""
         walk(child, base + ("" if not name or name.startswith("[") else ".") + name, out, depth + 1)
