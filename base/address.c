@@ -8,7 +8,83 @@
 
 #include "base/text.h"
 
-enum { PORT_MAX = 65535, LABEL_MAX = 63 };
+enum { PORT_MAX = 65535, LABEL_MAX = 63, V4_BITS = 96 };
+
+/* ---- IP addresses and networks ----------------------------------------------------------- */
+
+bool
+fz_ip_is_v4(const struct fz_ip *ip)
+{
+    static const uint8_t mapped[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
+    return memcmp(ip->bytes, mapped, sizeof(mapped)) == 0;
+}
+
+/* inet_pton() wants a NUL at the end; what is longer is not an address. */
+static bool
+is_bare(int family, struct fz_span text, uint8_t *ret)
+{
+    char copy[INET6_ADDRSTRLEN];
+    if (text.len == 0 || text.len >= sizeof(copy) || memchr(text.data, '\0', text.len))
+        return false;
+    memcpy(copy, text.data, text.len);
+    copy[text.len] = '\0';
+    return inet_pton(family, copy, ret) == 1;
+}
+
+bool
+fz_ip_parse_v4(struct fz_span text, struct fz_ip *ret)
+{
+    struct fz_ip ip = {.bytes = {[10] = 0xff, [11] = 0xff}};
+    bool good = is_bare(AF_INET, text, &ip.bytes[12]);
+    if (good)
+        *ret = ip;
+    return good;
+}
+
+bool
+fz_ip_parse_v6(struct fz_span text, struct fz_ip *ret)
+{
+    struct fz_ip ip;
+    bool good = is_bare(AF_INET6, text, ip.bytes);
+    if (good)
+        *ret = ip;
+    return good;
+}
+
+bool
+fz_network_parse(struct fz_span text, struct fz_network *ret)
+{
+    const uint8_t *slash = text.len ? memchr(text.data, '/', text.len) : NULL;
+    size_t len = slash ? (size_t)(slash - text.data) : text.len;
+    struct fz_network network;
+    struct fz_span bare = fz_span_until(text, len);
+    /* Whether it was written as IPv4, not whether it is: ::ffff:0:0/96 is a network of IPv6. */
+    bool v4 = bare.len && memchr(bare.data, ':', bare.len) == NULL;
+    if (v4 ? !fz_ip_parse_v4(bare, &network.ip) : !fz_ip_parse_v6(bare, &network.ip))
+        return false;
+    uint64_t max = v4 ? 32 : 128, bits = max;
+    struct fz_span digits = slash ? fz_span_from(text, len + 1) : bare;
+    for (size_t i = 0; slash && i < digits.len; i++) {
+        if (digits.data[i] < '0' || digits.data[i] > '9')
+            return false;
+    }
+    if (slash && (digits.len > 3 || !fz_text_u64(digits, &bits) || bits > max))
+        return false;
+    network.bits = (unsigned)bits + (v4 ? V4_BITS : 0);
+    *ret = network;
+    return true;
+}
+
+bool
+fz_network_has(const struct fz_network *network, const struct fz_ip *ip)
+{
+    unsigned bits = network->bits, rest = bits % 8;
+    if (memcmp(ip->bytes, network->ip.bytes, bits / 8) != 0)
+        return false;
+    return rest == 0 || (ip->bytes[bits / 8] ^ network->ip.bytes[bits / 8]) >> (8 - rest) == 0;
+}
+
+/* ---- addresses to listen on, URLs -------------------------------------------------------- */
 
 static enum fz_code
 parse_port(const char *text, const char *port, unsigned min, uint16_t *ret, struct fz_error *err)

@@ -23,7 +23,7 @@ static unsigned
 address_exceeded_s(struct api *api, const struct http_request *request, enum api_takes takes)
 {
     struct http_client client;
-    struct http_address whole;
+    struct fz_ip whole;
     http_request_client(request, &client);
     /* Behind a proxy that is not listed as trusted, all clients have the address of the proxy. */
     if (http_address_parse(fz_span_cstr(client.text), &whole) && http_address_is_loopback(&whole))

@@ -6,7 +6,7 @@
 /* All fields are guarded by the budget's lock. */
 struct http_share {
     struct http_share *next;
-    struct http_address key;
+    struct fz_ip key;
     bool is_token;
     unsigned n_holdings;
     uint64_t used;
@@ -29,7 +29,7 @@ http_budget_deinit(struct http_budget *budget)
 
 /* FNV-1a. */
 static size_t
-bucket_of(const struct http_address *key, bool is_token)
+bucket_of(const struct fz_ip *key, bool is_token)
 {
     /* Two seeds: a token and an address with the same bytes are in different buckets. */
     uint32_t hash = is_token ? 2166136261u : 84696351u;
@@ -40,7 +40,7 @@ bucket_of(const struct http_address *key, bool is_token)
 
 /* Found or made; NULL: no memory. Under the lock. */
 static struct http_share *
-join_share(struct http_budget *budget, const struct http_address *key, bool is_token)
+join_share(struct http_budget *budget, const struct fz_ip *key, bool is_token)
 {
     struct http_share **at = &budget->shares[bucket_of(key, is_token)];
     for (; *at; at = &(*at)->next) {
@@ -76,7 +76,7 @@ static bool
 join(struct http_budget *budget, struct http_holding *holding, const struct http_client *client,
      int64_t token_id)
 {
-    struct http_address key = {{0}};
+    struct fz_ip key = {{0}};
     /* A token has a key of the same form, so one table holds both kinds. */
     memcpy(key.bytes, &token_id, sizeof(token_id));
     holding->client = join_share(budget, &client->key, false);

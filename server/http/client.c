@@ -8,38 +8,10 @@
 #include "base/text.h"
 
 /* Entries of a list that are looked at, from the right; no real chain of proxies is longer. */
-enum { HOPS_MAX = 32, V4_BITS = 96 };
+enum { HOPS_MAX = 32 };
 
 static bool
-is_v4(const struct http_address *address)
-{
-    static const uint8_t mapped[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
-    return memcmp(address->bytes, mapped, sizeof(mapped)) == 0;
-}
-
-/* An address without port or brackets. */
-static bool
-parse_bare(struct fz_span text, bool allows_v4, bool allows_v6, struct http_address *ret)
-{
-    /* inet_pton() wants a NUL at the end; what is longer is not an address. */
-    char copy[HTTP_ADDRESS_TEXT];
-    if (text.len == 0 || text.len >= sizeof(copy) || memchr(text.data, '\0', text.len))
-        return false;
-    memcpy(copy, text.data, text.len);
-    copy[text.len] = '\0';
-    *ret = (struct http_address){{0}};
-    if (allows_v6 && inet_pton(AF_INET6, copy, ret->bytes) == 1)
-        return true;
-    if (!allows_v4 || inet_pton(AF_INET, copy, &ret->bytes[12]) != 1)
-        return false;
-    /* IPv4 as ::ffff:a.b.c.d, so that one comparison serves both families. */
-    ret->bytes[10] = ret->bytes[11] = 0xff;
-    return true;
-}
-
-/* A decimal number up to `max`. */
-static bool
-parse_number(struct fz_span text, unsigned max, unsigned *ret)
+is_port(struct fz_span text)
 {
     unsigned number = 0;
     /* Five digits hold every port and cannot overflow. */
@@ -50,19 +22,11 @@ parse_number(struct fz_span text, unsigned max, unsigned *ret)
             return false;
         number = number * 10 + (unsigned)(text.data[i] - '0');
     }
-    *ret = number;
-    return number <= max;
-}
-
-static bool
-is_port(struct fz_span text)
-{
-    unsigned port;
-    return parse_number(text, UINT16_MAX, &port);
+    return number <= UINT16_MAX;
 }
 
 bool
-http_address_parse(struct fz_span text, struct http_address *ret)
+http_address_parse(struct fz_span text, struct fz_ip *ret)
 {
     const uint8_t *colon = text.len ? memchr(text.data, ':', text.len) : NULL;
     const uint8_t *close = text.len ? memchr(text.data, ']', text.len) : NULL;
@@ -71,29 +35,29 @@ http_address_parse(struct fz_span text, struct http_address *ret)
             return false;
         size_t len = (size_t)(close - text.data), rest = text.len - len - 1;
         bool good = rest == 0 || (close[1] == ':' && is_port(fz_span_make(close + 2, rest - 1)));
-        return good && parse_bare(fz_span_make(text.data + 1, len - 1), false, true, ret);
+        return good && fz_ip_parse_v6(fz_span_make(text.data + 1, len - 1), ret);
     }
     /* An IPv6 address without brackets has at least two, and then no port. */
     bool one_colon = colon && !memchr(colon + 1, ':', text.len - (size_t)(colon - text.data) - 1);
     if (!one_colon)
-        return parse_bare(text, true, true, ret);
+        return fz_ip_parse_v4(text, ret) || fz_ip_parse_v6(text, ret);
     size_t len = (size_t)(colon - text.data);
     return is_port(fz_span_make(colon + 1, text.len - len - 1)) &&
-           parse_bare(fz_span_make(text.data, len), true, false, ret);
+           fz_ip_parse_v4(fz_span_make(text.data, len), ret);
 }
 
 bool
-http_address_is_loopback(const struct http_address *address)
+http_address_is_loopback(const struct fz_ip *address)
 {
     static const uint8_t one[16] = {[15] = 1};
-    return is_v4(address) ? address->bytes[12] == 127 : memcmp(address->bytes, one, 16) == 0;
+    return fz_ip_is_v4(address) ? address->bytes[12] == 127 : memcmp(address->bytes, one, 16) == 0;
 }
 
 void
-http_client_of(const struct http_address *address, struct http_client *ret)
+http_client_of(const struct fz_ip *address, struct http_client *ret)
 {
     ret->key = *address;
-    if (is_v4(address)) {
+    if (fz_ip_is_v4(address)) {
         inet_ntop(AF_INET, &address->bytes[12], ret->text, sizeof(ret->text));
         return;
     }
@@ -103,22 +67,6 @@ http_client_of(const struct http_address *address, struct http_client *ret)
 }
 
 /* ---- trusted proxies --------------------------------------------------------------------- */
-
-static bool
-parse_network(struct fz_span text, struct http_address *ret, unsigned *ret_bits)
-{
-    const uint8_t *slash = memchr(text.data, '/', text.len);
-    size_t len = slash ? (size_t)(slash - text.data) : text.len;
-    if (!parse_bare(fz_span_make(text.data, len), true, true, ret))
-        return false;
-    /* Whether it was written as IPv4, not whether it is: ::ffff:0:0/96 is a network of IPv6. */
-    bool v4 = memchr(text.data, ':', len) == NULL;
-    unsigned max = v4 ? 32 : 128, bits = max;
-    if (slash && !parse_number(fz_span_make(slash + 1, text.len - len - 1), max, &bits))
-        return false;
-    *ret_bits = bits + (v4 ? V4_BITS : 0);
-    return true;
-}
 
 enum fz_code
 http_proxies_parse(const char *text, struct http_proxies *ret, struct fz_error *err)
@@ -132,8 +80,7 @@ http_proxies_parse(const char *text, struct http_proxies *ret, struct fz_error *
             return FZ_OK;
         if (ret->n == HTTP_PROXIES_MAX)
             return fz_fail(err, FZ_E_LIMIT, "more than %d trusted proxies", (int)HTTP_PROXIES_MAX);
-        if (!parse_network(fz_span_make(text, len), &ret->list[ret->n].address,
-                           &ret->list[ret->n].bits))
+        if (!fz_network_parse(fz_span_make(text, len), &ret->list[ret->n]))
             return fz_fail(err, FZ_E_MALFORMED,
                            "'%.*s' is not an address or network; examples: 10.0.0.0/8, 192.0.2.7, "
                            "::1, fd00::/8",
@@ -143,20 +90,11 @@ http_proxies_parse(const char *text, struct http_proxies *ret, struct fz_error *
     }
 }
 
-static bool
-is_inside(const struct http_address *address, const struct http_address *network, unsigned bits)
-{
-    if (memcmp(address->bytes, network->bytes, bits / 8) != 0)
-        return false;
-    unsigned rest = bits % 8;
-    return rest == 0 || (address->bytes[bits / 8] ^ network->bytes[bits / 8]) >> (8 - rest) == 0;
-}
-
 bool
-http_proxies_trust(const struct http_proxies *proxies, const struct http_address *address)
+http_proxies_trust(const struct http_proxies *proxies, const struct fz_ip *address)
 {
     for (size_t i = 0; i < proxies->n; i++) {
-        if (is_inside(address, &proxies->list[i].address, proxies->list[i].bits))
+        if (fz_network_has(&proxies->list[i], address))
             return true;
     }
     return false;
@@ -225,11 +163,11 @@ collect(const struct http_field *fields, size_t n_fields, const char *name, stru
 }
 
 void
-http_client_find(const struct http_proxies *proxies, const struct http_address *peer,
+http_client_find(const struct http_proxies *proxies, const struct fz_ip *peer,
                  const struct http_field *fields, size_t n_fields, struct http_client *ret)
 {
     static const char *const names[] = {"X-Forwarded-For", "Forwarded", "X-Real-IP"};
-    struct http_address found = *peer;
+    struct fz_ip found = *peer;
     struct hops hops = {.n = 0};
     bool is_forwarded = false;
     for (size_t i = 0; http_proxies_trust(proxies, peer) && i < FZ_ARRAY_LEN(names) && !hops.n;
@@ -243,7 +181,7 @@ http_client_find(const struct http_proxies *proxies, const struct http_address *
     size_t oldest = hops.n > HOPS_MAX ? hops.n - HOPS_MAX : 0;
     for (size_t i = hops.n; i > oldest && http_proxies_trust(proxies, &found); i--) {
         struct fz_span entry = hops.list[(i - 1) % HOPS_MAX];
-        struct http_address next;
+        struct fz_ip next;
         if (!http_address_parse(is_forwarded ? forwarded_for(entry) : entry, &next))
             break;
         found = next;

@@ -17,10 +17,10 @@
 #include "base/time.h"
 #include "server/http/server.h"
 
-static struct http_address
+static struct fz_ip
 address_of(const struct sockaddr *address)
 {
-    struct http_address ip = {{0}};
+    struct fz_ip ip = {{0}};
     if (address->sa_family == AF_INET6) {
         /* Copied: the address may not be aligned for this type. */
         struct sockaddr_in6 v6;
@@ -60,7 +60,7 @@ enum MHD_Result
 http_conn_accept(void *arg, const struct sockaddr *address, socklen_t len FZ_UNUSED)
 {
     struct http_server *server = arg;
-    struct http_address ip = address_of(address);
+    struct fz_ip ip = address_of(address);
     struct http_client peer;
     http_client_of(&ip, &peer);
     /* A proxy, or a program on this machine, may send for many clients. */

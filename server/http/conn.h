@@ -42,7 +42,7 @@ struct http_conn {
     bool first, line_seen;        /* header: of the first request; request line is there */
     struct http_server *server;
     int fd;
-    struct http_address address; /* the peer's */
+    struct fz_ip address; /* the peer's */
     struct http_client peer;
 };
 

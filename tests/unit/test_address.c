@@ -109,9 +109,60 @@ test_url(void **state)
     }
 }
 
+static void
+test_network(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *network, *ip;
+        bool has; /* with a NULL ip: is it a network? */
+    } cases[] = {
+        {"10.0.0.0/8", "10.255.0.1", true},
+        {"10.0.0.0/8", "11.0.0.1", false},
+        {"10.0.0.0/8", "::ffff:10.0.0.1", true},
+        {"192.0.2.7", "192.0.2.7", true},
+        {"192.0.2.7", "192.0.2.6", false},
+        {"172.16.0.0/12", "172.31.255.255", true},
+        {"172.16.0.0/12", "172.32.0.0", false},
+        {"0.0.0.0/0", "8.8.8.8", true},
+        {"0.0.0.0/0", "2001:db8::1", false},
+        {"::/0", "2001:db8::1", true},
+        {"fd00::/8", "fdff::1", true},
+        {"fe80::/10", "febf::1", true},
+        {"fe80::/10", "fec0::1", false},
+        {"::1", "::1", true},
+        {"10.0.0.0/33", NULL, false},
+        {"::1/129", NULL, false},
+        {"::1/1280", NULL, false},
+        {"10.0.0.0/", NULL, false},
+        {"10.0.0.0/0x8", NULL, false},
+        {"10.0.0.0/+8", NULL, false},
+        {"10.0.0/8", NULL, false},
+        {"fe80::1%eth0", NULL, false},
+        {"[::1]", NULL, false},
+        {"localhost", NULL, false},
+        {"/8", NULL, false},
+        {"", NULL, false},
+    };
+    for (size_t i = 0; i < FZ_ARRAY_LEN(cases); i++) {
+        struct fz_network network;
+        struct fz_ip ip;
+        struct fz_span text = fz_span_cstr(cases[i].ip);
+        bool found = fz_network_parse(fz_span_cstr(cases[i].network), &network);
+        if (cases[i].ip) {
+            assert_true(found);
+            assert_true(fz_ip_parse_v4(text, &ip) || fz_ip_parse_v6(text, &ip));
+            found = fz_network_has(&network, &ip);
+        }
+        if (found != cases[i].has)
+            fail_msg("%s, %s: %d", cases[i].network, cases[i].ip ? cases[i].ip : "-", found);
+    }
+}
+
 int
 main(void)
 {
-    const struct CMUnitTest all[] = {cmocka_unit_test(test_parse), cmocka_unit_test(test_url)};
+    const struct CMUnitTest all[] = {cmocka_unit_test(test_parse), cmocka_unit_test(test_url),
+                                     cmocka_unit_test(test_network)};
     return cmocka_run_group_tests(all, NULL, NULL);
 }

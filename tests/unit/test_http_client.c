@@ -54,7 +54,7 @@ test_address(void **state)
         {"2001:0db8:0000:0000:0000:0000:0000:0001:0000:0000:0000:0001", NULL},
     };
     for (size_t i = 0; i < FZ_ARRAY_LEN(cases); i++) {
-        struct http_address address;
+        struct fz_ip address;
         struct http_client client;
         print_message("'%s'\n", cases[i].text);
         bool found = http_address_parse(fz_span_cstr(cases[i].text), &address);
@@ -83,7 +83,7 @@ test_key(void **state)
         {"::1", "127.0.0.1", false},
     };
     for (size_t i = 0; i < FZ_ARRAY_LEN(cases); i++) {
-        struct http_address address;
+        struct fz_ip address;
         struct http_client a, b;
         print_message("%s %s\n", cases[i].a, cases[i].b);
         assert_true(http_address_parse(fz_span_cstr(cases[i].a), &address));
@@ -128,7 +128,7 @@ test_proxies(void **state)
     };
     for (size_t i = 0; i < FZ_ARRAY_LEN(cases); i++) {
         struct http_proxies proxies;
-        struct http_address address;
+        struct fz_ip address;
         struct fz_error err = {.text = ""};
         print_message("'%s'\n", cases[i].list);
         enum fz_code code = http_proxies_parse(cases[i].list, &proxies, &err);
@@ -203,7 +203,7 @@ test_find(void **state)
     assert_int_equal(http_proxies_parse(trusted, &proxies, NULL), FZ_OK);
     for (size_t i = 0; i < FZ_ARRAY_LEN(cases); i++) {
         struct http_field fields[HTTP_MAX_HEADERS];
-        struct http_address peer;
+        struct fz_ip peer;
         struct http_client client;
         print_message("%s %s\n", cases[i].peer, cases[i].fields);
         assert_true(http_address_parse(fz_span_cstr(cases[i].peer), &peer));
@@ -219,7 +219,7 @@ test_overlong(void **state)
     (void)state;
     static char text[30000];
     struct http_proxies proxies;
-    struct http_address peer;
+    struct fz_ip peer;
     struct http_client client;
     assert_int_equal(http_proxies_parse("10.0.0.0/8", &proxies, NULL), FZ_OK);
     assert_true(http_address_parse(fz_span_cstr("10.0.0.1"), &peer));
