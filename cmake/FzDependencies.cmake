@@ -34,7 +34,8 @@ if(FZ_SERVER)
   pkg_check_modules(MICROHTTPD REQUIRED IMPORTED_TARGET libmicrohttpd>=0.9.75)
   pkg_check_modules(SQLITE REQUIRED IMPORTED_TARGET sqlite3>=3.37)
   pkg_check_modules(LIBPQ REQUIRED IMPORTED_TARGET libpq)
-  pkg_check_modules(CURL REQUIRED IMPORTED_TARGET libcurl)
+  # 7.85: CURLOPT_PROTOCOLS_STR
+  pkg_check_modules(CURL REQUIRED IMPORTED_TARGET libcurl>=7.85)
 else()
   # Only `framezero upload` needs it, and everything else is of use without.
   pkg_check_modules(CURL IMPORTED_TARGET libcurl)

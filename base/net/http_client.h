@@ -2,8 +2,8 @@
  * A client of one HTTP server: send a request, get its answer.
  *
  * A request that a busy server or a broken connection refused is sent again, up to six times, with
- * growing pauses or the ones that the server asks for (Retry-After). One thread per client. This is
- * the only use of libcurl in the project.
+ * growing pauses or the ones that the server asks for (Retry-After). One thread per client. For the
+ * command line, whose user chose the server: nothing checks where the requests go (net_request.h).
  *
  *   FZ_CLEANUP(net_http_closep) struct net_http *http = NULL;
  *   code = net_http_open(&config, &http, err);
