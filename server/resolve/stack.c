@@ -141,7 +141,30 @@ unwind_thread(struct resolve_stacks *stacks, struct report *report, size_t numbe
     if (stack->chain.end == SYM_UNWIND_END_LIMIT)
         report_note(report, arena, "thread %lld: frames beyond the first %zu are left out",
                     (long long)thread->index, stack->chain.n);
+    if (thread->stack.truncated && stack->chain.end == SYM_UNWIND_END_NO_MEMORY)
+        stack->is_cut = true;
     return resolve_stack_merge(stacks, report, number, arena, err);
+}
+
+/* Chains that end because no more of the stack came: in a note each, the report's would not last. */
+static void
+note_cut(const struct resolve_stacks *stacks, struct report *report, size_t crashed,
+         struct fz_arena *arena)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < report->n_threads; i++)
+        n += i != crashed && stacks->threads[i].is_cut;
+    if (stacks->threads[crashed].is_cut)
+        report_note(report, arena,
+                    "thread %lld: only %zu bytes of its stack were captured; calls beyond are "
+                    "missing, or as the client sent them and without values",
+                    (long long)report->threads[crashed].index,
+                    report->threads[crashed].stack.bytes.len);
+    if (n > 0)
+        report_note(report, arena,
+                    "%zu %s that did not crash: only a part of the stack was captured; calls "
+                    "beyond are missing, or as the client sent them",
+                    n, n == 1 ? "thread" : "threads");
 }
 
 static int64_t
@@ -167,19 +190,20 @@ resolve_stacks_unwind(struct resolve_stacks *stacks, struct report *report,
     }
     int64_t end_ms = cpu_ms() + CPU_MS;
     bool is_over = false;
+    size_t first = (size_t)(crashed - report->threads);
     /* The crashed thread first: others are what is left out when time or memory is used up. */
-    enum fz_code code =
-        unwind_thread(stacks, report, (size_t)(crashed - report->threads), arena, err);
+    enum fz_code code = unwind_thread(stacks, report, first, arena, err);
     for (size_t i = 0; code == FZ_OK && i < report->n_threads; i++) {
         is_over = cpu_ms() > end_ms || stacks->scratch.over_cap;
         if (is_over)
             break;
-        if (&report->threads[i] != crashed)
+        if (i != first)
             code = unwind_thread(stacks, report, i, arena, err);
     }
     if (is_over || stacks->scratch.over_cap)
         report_note(report, arena,
                     "unwinding all threads would take too much time or memory: the last ones are "
                     "as they came");
+    note_cut(stacks, report, first, arena);
     return code;
 }

@@ -13,7 +13,8 @@
 /* What is known of a thread that was unwound. */
 struct resolve_stack {
     struct sym_unwind_chain chain; /* n 0: it was not */
-    int *links; /* for each frame of the report's thread which one of the chain it is, -1 = none */
+    int *links;  /* for each frame of the report's thread which one of the chain it is, -1 = none */
+    bool is_cut; /* the chain ends because the client captured a part of the stack alone */
 };
 
 struct resolve_stacks {

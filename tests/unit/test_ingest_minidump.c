@@ -164,6 +164,11 @@ test_limits(void **state)
     assert_int_equal(r.n_images, 1);
     assert_int_equal(r.n_memory, 1);
     assert_int_equal(r.memory[0].bytes.len, 1);
+    assert_false(r.threads[0].stack.truncated || r.memory[0].truncated);
+    limits.memory_bytes = 63;
+    r = parse();
+    assert_true(r.threads[0].stack.truncated);
+    assert_int_equal(r.threads[0].stack.bytes.len, 63);
     assert_string_equal(r.notes[0], "images: 2, of which 1 are kept");
     assert_string_equal(r.notes[1], "threads: 2, of which 1 are kept");
 }

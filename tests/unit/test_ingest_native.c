@@ -313,6 +313,7 @@ test_limits(void **state)
     assert_int_equal(r.crash.thread, 4);
     assert_int_equal(r.n_images, 1);
     assert_int_equal(r.memory[0].bytes.len, 6);
+    assert_true(r.memory[0].truncated);
     static const char *const notes[] = {
         "threads: 6, of which 3 are kept", "threads[0].frames: 5, of which 2 are kept",
         "images: 3, of which 1 are kept", "memory[0]: cut, the report may carry 6 bytes of memory"};

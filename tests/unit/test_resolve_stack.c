@@ -262,6 +262,52 @@ no_sp_leaves_frames(void **state FZ_UNUSED)
     tear_down(&f);
 }
 
+/* A client says that the stack went on: then older calls are missing, which only a note can say. */
+static void
+cut_stacks_are_noted(void **state FZ_UNUSED)
+{
+    static const struct {
+        const char *name;
+        uint64_t fp, next; /* what the second record leads to */
+        bool truncated;
+        const char *note;
+    } cases[] = {
+        {"beyond", STACK + 0x20, STACK + 0x80, true,
+         "thread 0: only 80 bytes of its stack were captured; calls beyond are missing, or as the "
+         "client sent them and without values"},
+        {"beyond, all that there was", STACK + 0x20, STACK + 0x80, false, NULL},
+        {"the first function", STACK + 0x20, 0, true, NULL},
+    };
+    for (size_t i = 0; i < FZ_ARRAY_LEN(cases); i++) {
+        struct fixture f;
+        struct fz_error err;
+        struct resolve_stacks stacks = resolve_stacks_make();
+        uint64_t stack[FZ_ARRAY_LEN(words)];
+        set_up(&f);
+        memcpy(stack, words, sizeof(words));
+        stack[8] = cases[i].next;
+        f.thread.stack.bytes = fz_span_make(stack, sizeof(stack));
+        f.thread.stack.truncated = cases[i].truncated;
+        struct report_thread threads[3] = {f.thread, f.thread, f.thread};
+        threads[1].crashed = threads[2].crashed = false;
+        f.report.threads = threads;
+        f.report.n_threads = 3;
+        assert_int_equal(resolve_stacks_unwind(&stacks, &f.report, files, &f, &f.arena, &err),
+                         FZ_OK);
+        assert_int_equal(threads[0].n_frames, 3);
+        if (f.report.n_notes != (cases[i].note ? 2 : 0))
+            fail_msg("%s: %zu notes", cases[i].name, f.report.n_notes);
+        if (cases[i].note) {
+            assert_string_equal(f.report.notes[0], cases[i].note);
+            assert_string_equal(f.report.notes[1],
+                                "2 threads that did not crash: only a part of the stack was "
+                                "captured; calls beyond are missing, or as the client sent them");
+        }
+        resolve_stacks_deinit(&stacks);
+        tear_down(&f);
+    }
+}
+
 /* Many deep stacks: the crashed thread comes first, and a note says that others were left out. */
 static void
 too_many_frames_are_noted(void **state FZ_UNUSED)
@@ -321,9 +367,9 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(chains_are_merged),       cmocka_unit_test(no_memory_leaves_frames),
-        cmocka_unit_test(no_sp_leaves_frames),     cmocka_unit_test(too_many_frames_are_noted),
-        cmocka_unit_test(links_lead_to_the_chain),
+        cmocka_unit_test(chains_are_merged),         cmocka_unit_test(no_memory_leaves_frames),
+        cmocka_unit_test(no_sp_leaves_frames),       cmocka_unit_test(cut_stacks_are_noted),
+        cmocka_unit_test(too_many_frames_are_noted), cmocka_unit_test(links_lead_to_the_chain),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -140,6 +140,44 @@ redacted_without_value_and_fields(void **state FZ_UNUSED)
     assert_non_null(variable_of(&crash, 0, "where")->value);
 }
 
+/* The stack ends above the record of the first frame: the caller is known, its variables are not. */
+static void
+values_beyond_a_cut_stack(void **state FZ_UNUSED)
+{
+    static struct crash crash;
+    struct fz_error err;
+    bool has_binary = true;
+    size_t n_missing = 0, n_cut = 0;
+    FZ_CLEANUP(fz_arena_deinit) struct fz_arena arena = fz_arena_make(64 << 20);
+    struct resolve_options options = {.values = true, .files = find_files};
+    uint64_t fp = dump.registers.value[FZ_X86_64_RBP];
+    make_report(&crash);
+    for (size_t i = 0; i < crash.report.n_memory; i++) {
+        struct report_memory *memory = &crash.memory[i];
+        if (fp < memory->addr || fp - memory->addr >= memory->bytes.len)
+            continue;
+        crash.thread.stack = *memory;
+        crash.thread.stack.bytes.len = (size_t)(fp + 16 - memory->addr);
+        crash.thread.stack.truncated = true;
+        memory->bytes.len = 0;
+        n_cut++;
+    }
+    assert_int_equal(n_cut, 1);
+    assert_int_equal(resolve_report(&crash.report, find, &has_binary, &options, &arena, &err),
+                     FZ_OK);
+    assert_int_equal(crash.thread.n_frames, 2);
+    assert_string_equal(variable_of(&crash, 0, "id")->value, "31");
+    const struct report_frame *caller = &crash.thread.frames[1];
+    const struct report_symbol *symbol = &caller->symbols[caller->n_symbols - 1];
+    for (size_t i = 0; i < symbol->n_variables; i++) {
+        assert_int_not_equal(symbol->variables[i].availability, REPORT_VALUE_AVAILABLE);
+        n_missing += symbol->variables[i].availability == REPORT_VALUE_MEMORY_NOT_CAPTURED;
+    }
+    assert_true(n_missing > 0);
+    assert_int_equal(crash.report.n_notes, 1);
+    assert_non_null(strstr(crash.report.notes[0], "of its stack were captured"));
+}
+
 /* An own image without its binary would have more values with it, and waits for it. */
 static void
 waits_for_the_binary(void **state FZ_UNUSED)
@@ -185,6 +223,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(values_on_request_only),
         cmocka_unit_test(redacted_without_value_and_fields),
+        cmocka_unit_test(values_beyond_a_cut_stack),
         cmocka_unit_test(waits_for_the_binary),
         cmocka_unit_test(enums_mirror),
     };

@@ -473,6 +473,7 @@ ingest_hex_memory(struct ingest_builder *b, const char *where, uint64_t addr, st
         b->memory_left += len;
         return false;
     }
-    *ret = (struct report_memory){.addr = addr, .bytes = fz_span_make(bytes, len)};
+    *ret = (struct report_memory){
+        .addr = addr, .bytes = fz_span_make(bytes, len), .truncated = len < hex.len / 2};
     return true;
 }

@@ -277,8 +277,9 @@ ingest_json_memory(struct ingest_builder *b, const json_t *object, const char *w
         return false;
     }
     struct fz_span base64 = fz_span_make(json_string_value(text), json_string_length(text));
+    bool is_cut = base64.len / 4 * 3 > b->memory_left;
     /* Four digits are three bytes; the lowest addresses are nearest to the crash and are kept. */
-    if (base64.len / 4 * 3 > b->memory_left) {
+    if (is_cut) {
         base64.len = b->memory_left / 3 * 4;
         ingest_note(b, "%s: cut, the report may carry %zu bytes of memory", where,
                     b->limits->memory_bytes);
@@ -292,11 +293,9 @@ ingest_json_memory(struct ingest_builder *b, const json_t *object, const char *w
     if (code != FZ_OK || bytes.len == 0)
         return false;
     b->memory_left -= bytes.len < b->memory_left ? bytes.len : b->memory_left;
-    *ret =
-        (struct report_memory){.addr = addr,
-                               .bytes = bytes,
-                               .why = ingest_json_text(b, object, where, "why"),
-                               .truncated = ingest_json_bool(b, object, where, "truncated", false)};
+    *ret = (struct report_memory){
+        .addr = addr, .bytes = bytes, .why = ingest_json_text(b, object, where, "why")};
+    ret->truncated = ingest_json_bool(b, object, where, "truncated", false) || is_cut;
     return true;
 }
 

@@ -116,8 +116,8 @@ copy_bytes(struct minidump *m, uint64_t addr, struct minidump_place place, bool 
     /* Such a region ends beyond all addresses: the dump is broken here. */
     if (len > UINT64_MAX - addr)
         len = 0;
-    if (len < place.size)
-        *ret_cut = true;
+    memory.truncated = len < place.size;
+    *ret_cut = *ret_cut || memory.truncated;
     if (len == 0)
         return memory;
     uint8_t *copy = ingest_alloc(&m->b, len, 1);
