@@ -5,7 +5,7 @@
  *   symbols[0] inner(int)  ←   scope 0, inlined
  *   symbols[1] main        ←   scope 1
  *
- * The scopes are copied, since those of a frame live in scratch memory, and redacted on the way.
+ * The scopes are copied, since those of a frame live in scratch memory, and the copies are redacted.
  */
 #include "server/resolve/values.h"
 
@@ -19,16 +19,7 @@
 /* Units, types and values while they are read: a dSYM's abbreviations are the largest part. */
 static const size_t SCRATCH_BYTES = 128 * 1024 * 1024;
 
-enum {
-    VARIABLE_BYTES = 96, /* of a variable in JSON, besides its texts */
-    IMAGES_NOTED_MAX = 8,
-};
-
-/* What a variable is in. */
-struct outer {
-    unsigned depth;
-    enum resolve_redact_verdict verdict;
-};
+enum { VARIABLE_BYTES = 96 }; /* of a variable in JSON, besides its texts */
 
 struct values {
     struct report *report;
@@ -37,12 +28,12 @@ struct values {
     struct fz_arena *arena; /* of the report */
     struct fz_arena scratch;
     struct sym_variables *variables;
-    size_t room;                  /* bytes of JSON that are left */
-    int64_t end_ms;               /* CPU time of the process at which the time is over */
-    size_t n_cut;                 /* variables that are left out */
-    bool is_over;                 /* the time, or the scratch memory */
-    const char *function, *image; /* whose variables are copied; NULL = unknown */
-    bool *has_no_types;           /* per image: its dSYM describes no variables */
+    size_t room;        /* bytes of JSON that are left */
+    int64_t end_ms;     /* CPU time of the process at which the time is over */
+    size_t n_cut;       /* variables that are left out */
+    bool is_over;       /* the time, or the scratch memory */
+    const char *image;  /* whose variables are copied; NULL = unknown */
+    bool *has_no_types; /* per image: its dSYM describes no variables */
 };
 
 static int64_t
@@ -80,27 +71,9 @@ bytes_of(const struct sym_variable *variable, unsigned depth)
     return n;
 }
 
-/* Is the value withheld? Its fields and what it points to are judged with it: an entry that allows
- * a variable allows what is in it, unless a rule names that. */
-static enum resolve_redact_verdict
-judge(const struct values *v, const struct sym_variable *from, enum resolve_redact_verdict outer)
-{
-    if (!v->options->redact)
-        return RESOLVE_REDACT_NEVER;
-    const struct resolve_redact_subject subject = {
-        .name = from->name, .type = from->type, .function = v->function, .image = v->image};
-    enum resolve_redact_verdict own = resolve_redact_judge(v->options->redact, &subject);
-    if (own == RESOLVE_REDACT_BY_VALUE)
-        own = outer;
-    if (own == RESOLVE_REDACT_BY_VALUE && from->value &&
-        resolve_redact_text(fz_span_cstr(from->value)))
-        own = RESOLVE_REDACT_ALWAYS;
-    return own;
-}
-
 static bool
 copy_variable(struct values *v, const struct sym_variable *from, struct report_variable *to,
-              const struct outer *outer)
+              unsigned depth)
 {
     /* One enum mirrors the other; tests compare their names. */
     *to = (struct report_variable){.kind = (enum report_variable_kind)from->kind,
@@ -109,19 +82,10 @@ copy_variable(struct values *v, const struct sym_variable *from, struct report_v
                                    .has_address = from->has_address,
                                    .address = from->address,
                                    .n_fields_cut = from->n_fields_cut};
-    const struct outer own = {outer->depth + 1, judge(v, from, outer->verdict)};
-    if (!copy_text(v, from->name, &to->name) || !copy_text(v, from->type, &to->type))
+    if (!copy_text(v, from->name, &to->name) || !copy_text(v, from->type, &to->type) ||
+        !copy_text(v, from->value, &to->value) || !copy_text(v, from->location, &to->location))
         return false;
-    if (own.verdict == RESOLVE_REDACT_ALWAYS) {
-        *to = (struct report_variable){.name = to->name,
-                                       .type = to->type,
-                                       .kind = to->kind,
-                                       .availability = REPORT_VALUE_REDACTED};
-        return true;
-    }
-    if (!copy_text(v, from->value, &to->value) || !copy_text(v, from->location, &to->location))
-        return false;
-    if (own.depth > REPORT_VARIABLE_DEPTH_MAX) {
+    if (depth >= REPORT_VARIABLE_DEPTH_MAX) {
         to->n_fields_cut += from->n_fields;
         return true;
     }
@@ -129,7 +93,7 @@ copy_variable(struct values *v, const struct sym_variable *from, struct report_v
     if (!to->fields)
         return false;
     for (to->n_fields = 0; to->n_fields < from->n_fields; to->n_fields++) {
-        if (!copy_variable(v, &from->fields[to->n_fields], &to->fields[to->n_fields], &own))
+        if (!copy_variable(v, &from->fields[to->n_fields], &to->fields[to->n_fields], depth + 1))
             return false;
     }
     return true;
@@ -138,8 +102,6 @@ copy_variable(struct values *v, const struct sym_variable *from, struct report_v
 static bool
 copy_scope(struct values *v, const struct sym_scope *scope, struct report_symbol *symbol)
 {
-    static const struct outer top = {0, RESOLVE_REDACT_BY_VALUE};
-    v->function = symbol->function;
     symbol->availability = (enum report_availability)scope->availability;
     symbol->n_variables_cut = scope->n_cut;
     symbol->variables = fz_arena_array(v->arena, scope->n, sizeof(*symbol->variables));
@@ -154,10 +116,13 @@ copy_scope(struct values *v, const struct sym_scope *scope, struct report_symbol
             continue;
         }
         v->room -= n;
-        if (!copy_variable(v, &scope->variables[i], &symbol->variables[symbol->n_variables++],
-                           &top))
+        if (!copy_variable(v, &scope->variables[i], &symbol->variables[symbol->n_variables], 0))
             return false;
+        symbol->n_variables++;
     }
+    if (v->options->redact)
+        resolve_redact(symbol->variables, symbol->n_variables, v->options->redact, symbol->function,
+                       v->image);
     return true;
 }
 

@@ -125,7 +125,7 @@ redacted_without_value_and_fields(void **state FZ_UNUSED)
 {
     static struct crash crash;
     FZ_CLEANUP(fz_arena_deinit) struct fz_arena arena = fz_arena_make(64 << 20);
-    const struct resolve_redact_rules rules = {.deny = "both\nid"};
+    const struct resolve_redact_rules rules = {.deny = "both\nid\ntotal"};
     struct resolve_options options = {.values = true, .redact = &rules};
     resolve(&crash, &options, true, &arena);
     static const char *const names[] = {"both", "id"};
@@ -136,8 +136,17 @@ redacted_without_value_and_fields(void **state FZ_UNUSED)
         assert_null(variable->value);
         assert_int_equal(variable->n_fields, 0);
         assert_non_null(variable->type);
+        assert_true(variable->has_address); /* of a variable it is no secret where it is */
     }
     assert_non_null(variable_of(&crash, 0, "where")->value);
+    /* A field without the others. */
+    const struct report_variable *box = variable_of(&crash, crash.thread.n_frames - 1, "box");
+    assert_non_null(box);
+    assert_int_equal(box->n_fields, 2);
+    for (size_t i = 0; i < box->n_fields; i++)
+        assert_int_equal(box->fields[i].availability, strcmp(box->fields[i].name, "total") == 0
+                                                          ? REPORT_VALUE_REDACTED
+                                                          : REPORT_VALUE_AVAILABLE);
 }
 
 /* The stack ends above the record of the first frame: the caller is known, its variables are not. */
