@@ -52,23 +52,6 @@ ingest_detect(struct fz_span body)
 }
 
 enum fz_code
-ingest_check(struct fz_span body, const struct limits *limits, const char **ret_format,
-             char ret_id[FZ_UUID_TEXT], struct fz_error *err)
-{
-    const struct ingest_context in = context_of(limits);
-    struct ingest_item item = {.body = body};
-    enum fz_code code = ingest_check_body(&in, body, &item);
-    if (code != FZ_OK) {
-        if (err)
-            *err = item.err;
-        return code;
-    }
-    *ret_format = item.format;
-    memcpy(ret_id, item.id, sizeof(item.id));
-    return FZ_OK;
-}
-
-enum fz_code
 ingest_split(struct fz_span body, const struct limits *limits, struct fz_arena *arena,
              struct ingest_item **ret, size_t *ret_n, size_t *ret_n_cut, struct fz_error *err)
 {

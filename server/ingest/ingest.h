@@ -16,15 +16,6 @@
  * Cheap: looks at the first kilobytes and does not validate. Static string. */
 const char *ingest_detect(struct fz_span body);
 
-/*
- * The outer form: empty, not JSON at all, JSON that is not a report... UNSUPPORTED: no known format,
- * the message says what was looked for; MALFORMED: broken at err->offset. On success *ret_format is the format's name and ret_id (may be "") the report's own
- * id as 32 hex digits.
- */
-FZ_MUST_CHECK enum fz_code ingest_check(struct fz_span body, const struct limits *limits,
-                                        const char **ret_format, char ret_id[FZ_UUID_TEXT],
-                                        struct fz_error *err);
-
 /* Room for a reader: the rows of the table that read a body, from the outside in ("kscrash",
  * "multipart/2/minidump": part 2 of a form). */
 enum { INGEST_READER_TEXT = 64 };
@@ -35,7 +26,7 @@ struct ingest_item {
     const char *format;              /* static; NULL if code is not FZ_OK */
     char reader[INGEST_READER_TEXT]; /* what was detected, for ingest_parse_as() */
     char id[FZ_UUID_TEXT];           /* the report's own id, "" without one */
-    enum fz_code code;               /* the result of ingest_check() */
+    enum fz_code code;               /* of the check of its outer form */
     struct fz_error err;             /* the error, if code is not FZ_OK */
     /* The framing of an envelope and of a form, where it was read. */
     const struct sentry_items *envelope;
@@ -46,12 +37,13 @@ struct ingest_item {
 enum { INGEST_ITEMS_MAX = 256 };
 
 /*
- * The reports in one body. Most bodies are one; an array of KSCrash reports, a MetricKit payload
+ * The reports in one body, each with the check of its outer form: UNSUPPORTED: no known format (empty,
+ * not JSON at all, JSON that is not a report), the message says what was looked for; MALFORMED: broken at
+ * err.offset. Most bodies are one report; an array of KSCrash reports, a MetricKit payload
  * with several diagnostics, a multipart form are taken apart, so that each report is stored and
  * processed by itself, and one that is broken costs only itself.
  *
- * FZ_OK: at least one item's code is FZ_OK. Else the error of the first item, as ingest_check()
- * gives it. *ret_n_cut counts reports beyond INGEST_ITEMS_MAX, which are left out.
+ * FZ_OK: at least one item's code is FZ_OK. Else the error of the first item. *ret_n_cut counts reports beyond INGEST_ITEMS_MAX, which are left out.
  */
 FZ_MUST_CHECK enum fz_code ingest_split(struct fz_span body, const struct limits *limits,
                                         struct fz_arena *arena, struct ingest_item **ret,

@@ -25,7 +25,6 @@ FZ_MUST_CHECK enum fz_code proto_reader_done(const struct proto_coder *c, struct
 /* Fails the reader unless it holds. */
 void proto_expect(struct proto_coder *c, bool holds);
 
-void proto_u8(struct proto_coder *c, uint8_t *value);
 void proto_u32(struct proto_coder *c, uint32_t *value);
 void proto_u64(struct proto_coder *c, uint64_t *value);
 void proto_i64(struct proto_coder *c, int64_t *value);

@@ -129,12 +129,6 @@ code_uint(struct proto_coder *c, uint64_t value, size_t size)
 }
 
 void
-proto_u8(struct proto_coder *c, uint8_t *value)
-{
-    *value = (uint8_t)code_uint(c, *value, 1);
-}
-
-void
 proto_u32(struct proto_coder *c, uint32_t *value)
 {
     *value = (uint32_t)code_uint(c, *value, 4);

@@ -21,6 +21,25 @@ static const size_t SCRATCH_BYTES = 128 * 1024 * 1024;
 
 enum { VARIABLE_BYTES = 96 }; /* of a variable in JSON, besides its texts */
 
+/* One enum mirrors the other. */
+_Static_assert((int)REPORT_VALUE_AVAILABLE == (int)SYM_VALUE_AVAILABLE, "availability");
+_Static_assert((int)REPORT_VALUE_ENTRY_VALUE == (int)SYM_VALUE_ENTRY_VALUE, "availability");
+_Static_assert((int)REPORT_VALUE_PARTIAL == (int)SYM_VALUE_PARTIAL, "availability");
+_Static_assert((int)REPORT_VALUE_OPTIMIZED_OUT == (int)SYM_VALUE_OPTIMIZED_OUT, "availability");
+_Static_assert((int)REPORT_VALUE_REGISTER_NOT_RECOVERABLE ==
+                   (int)SYM_VALUE_REGISTER_NOT_RECOVERABLE,
+               "availability");
+_Static_assert((int)REPORT_VALUE_MEMORY_NOT_CAPTURED == (int)SYM_VALUE_MEMORY_NOT_CAPTURED,
+               "availability");
+_Static_assert((int)REPORT_VALUE_UNSUPPORTED == (int)SYM_VALUE_UNSUPPORTED, "availability");
+_Static_assert((int)REPORT_VALUE_NO_DEBUG_INFO == (int)SYM_VALUE_NO_DEBUG_INFO, "availability");
+_Static_assert((int)REPORT_VALUE_REDACTED == (int)SYM_VALUE_REDACTED, "availability");
+_Static_assert((int)REPORT_VALUE_LIMIT == (int)SYM_VALUE_LIMIT, "availability");
+_Static_assert((int)REPORT_VARIABLE_PARAM == (int)SYM_VARIABLE_PARAM, "kind");
+_Static_assert((int)REPORT_VARIABLE_LOCAL == (int)SYM_VARIABLE_LOCAL, "kind");
+_Static_assert((int)REPORT_VARIABLE_GLOBAL == (int)SYM_VARIABLE_GLOBAL, "kind");
+_Static_assert((int)REPORT_VARIABLE_THIS == (int)SYM_VARIABLE_THIS, "kind");
+
 struct values {
     struct report *report;
     struct resolve_stacks *stacks;
@@ -75,7 +94,6 @@ static bool
 copy_variable(struct values *v, const struct sym_variable *from, struct report_variable *to,
               unsigned depth)
 {
-    /* One enum mirrors the other; tests compare their names. */
     *to = (struct report_variable){.kind = (enum report_variable_kind)from->kind,
                                    .availability = (enum report_availability)from->availability,
                                    .maybe_stale = from->maybe_stale,

@@ -6,7 +6,14 @@
 
 /* ---- verdicts ---- */
 
-static const struct upload_advice advices[] = {
+/* What a verdict says. */
+struct advice {
+    const char *code; /* "truncated" */
+    bool retry;       /* the same upload may succeed later: the file was not complete */
+    const char *todo; /* what to do, for people; NULL where there is nothing to do */
+};
+
+static const struct advice advices[] = {
     [UPLOAD_NOT_JUDGED] = {NULL, false, NULL},
     [UPLOAD_OK] = {"ok", false, NULL},
     [UPLOAD_TRUNCATED] = {"truncated", true,
@@ -39,12 +46,6 @@ static const struct upload_advice advices[] = {
 static const char wants_binary[] =
     "for the values of variables upload the binary too: in optimised code 66 % instead of 58 % of "
     "them can be read";
-
-struct upload_advice
-upload_advice_of(enum upload_verdict verdict)
-{
-    return advices[verdict];
-}
 
 static enum upload_verdict
 find_verdict(const char *code)
@@ -153,7 +154,7 @@ write_file(struct json_write *w, const struct upload_file *file)
     upload_problems_write(w, "problems", &file->problems);
     /* Results that an older version stored have none, and none is made up for them. */
     if (file->verdict != UPLOAD_NOT_JUDGED) {
-        const struct upload_advice *advice = &advices[file->verdict];
+        const struct advice *advice = &advices[file->verdict];
         json_write_open(w, "verdict", '{');
         json_write_text(w, "code", advice->code);
         if (advice->retry)

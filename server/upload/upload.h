@@ -30,14 +30,6 @@ enum upload_verdict {
     UPLOAD_MAP /* a symbol map, or what says which one an image has */
 };
 
-/* What a verdict says; all static. */
-struct upload_advice {
-    const char *code; /* "truncated" */
-    bool retry;       /* the same upload may succeed later: the file was not complete */
-    const char *todo; /* what to do, for people; NULL where there is nothing to do */
-};
-struct upload_advice upload_advice_of(enum upload_verdict verdict);
-
 struct upload_problem {
     const char *kind, *text;
     uint64_t count;

@@ -52,26 +52,6 @@ sym_registers_set(struct sym_registers *registers, int number, uint64_t value)
     registers->known[number] = true;
 }
 
-void
-sym_registers_forget(struct sym_registers *registers, int number)
-{
-    if (is_register(number))
-        registers->known[number] = false;
-}
-
-bool
-sym_registers_get_vector(const struct sym_registers *registers, struct fz_arch_vector vector,
-                         uint8_t to[16])
-{
-    if (vector.index >= FZ_VECTORS)
-        return false;
-    const struct sym_vector *from = &registers->vectors[vector.index];
-    if ((unsigned)vector.offset + vector.size > from->size || from->size > sizeof(from->bytes))
-        return false;
-    memcpy(to, from->bytes + vector.offset, vector.size);
-    return true;
-}
-
 static int
 compare_regions(const void *a, const void *b)
 {
@@ -200,13 +180,6 @@ sym_process_destroy(struct sym_process *process)
 {
     for (size_t i = 0; process && i < process->n_images; i++)
         sym_process_keep(process, (int)i, NULL, NULL);
-}
-
-void
-sym_process_destroyp(struct sym_process **process)
-{
-    sym_process_destroy(*process);
-    *process = NULL;
 }
 
 enum fz_arch_cpu

@@ -33,10 +33,6 @@ struct sym_registers {
 bool sym_registers_get(const struct sym_registers *registers, int number, uint64_t *ret);
 /* Numbers outside of the table are ignored. */
 void sym_registers_set(struct sym_registers *registers, int number, uint64_t value);
-void sym_registers_forget(struct sym_registers *registers, int number);
-/* Copy `vector.size` bytes to `to`; false unless all of them are known. */
-bool sym_registers_get_vector(const struct sym_registers *registers, struct fz_arch_vector vector,
-                              uint8_t to[16]);
 
 /* Captured bytes; must outlive the process. Regions may overlap and be in any order. */
 struct sym_process_region {
@@ -79,7 +75,6 @@ FZ_MUST_CHECK enum fz_code sym_process_create(const struct sym_process_source *s
                                               struct fz_arena *arena, struct sym_process **ret,
                                               struct fz_error *err);
 void sym_process_destroy(struct sym_process *process);
-void sym_process_destroyp(struct sym_process **process);
 
 enum fz_arch_cpu sym_process_cpu(const struct sym_process *process);
 unsigned sym_process_pointer_size(const struct sym_process *process); /* 4 or 8 */

@@ -189,14 +189,3 @@ sym_unwind(struct sym_process *process, const struct sym_registers *registers, s
     *ret = chain;
     return FZ_OK;
 }
-
-const char *
-sym_trust_name(enum sym_trust trust)
-{
-    static const char *const names[] = {[SYM_TRUST_CONTEXT] = "context",
-                                        [SYM_TRUST_CFI] = "cfi",
-                                        [SYM_TRUST_COMPACT] = "compact",
-                                        [SYM_TRUST_FRAME_POINTER] = "frame_pointer",
-                                        [SYM_TRUST_LINK_REGISTER] = "link_register"};
-    return names[trust];
-}

@@ -59,7 +59,4 @@ FZ_MUST_CHECK enum fz_code sym_unwind(struct sym_process *process,
                                       struct fz_arena *arena, struct sym_unwind_chain *ret,
                                       struct fz_error *err);
 
-/* "context", "cfi", "compact", "frame_pointer", "link_register"; static. */
-const char *sym_trust_name(enum sym_trust trust);
-
 #endif

@@ -74,13 +74,6 @@ sym_variables_destroy(struct sym_variables *variables)
     free(variables);
 }
 
-void
-sym_variables_destroyp(struct sym_variables **variables)
-{
-    sym_variables_destroy(*variables);
-    *variables = NULL;
-}
-
 /* An object pointer is artificial in C++ and Objective-C, but a parameter of a block may have the
  * name too. */
 static bool
@@ -212,32 +205,4 @@ sym_variables_at(struct sym_variables *variables, const struct sym_unwind_chain 
     *ret = list;
     *ret_n = n;
     return FZ_OK;
-}
-
-const char *
-sym_variable_kind_name(enum sym_variable_kind kind)
-{
-    static const char *const names[] = {[SYM_VARIABLE_PARAM] = "param",
-                                        [SYM_VARIABLE_LOCAL] = "local",
-                                        [SYM_VARIABLE_GLOBAL] = "global",
-                                        [SYM_VARIABLE_THIS] = "this"};
-    return names[kind];
-}
-
-const char *
-sym_availability_name(enum sym_availability availability)
-{
-    static const char *const names[] = {
-        [SYM_VALUE_AVAILABLE] = "available",
-        [SYM_VALUE_ENTRY_VALUE] = "entry_value",
-        [SYM_VALUE_PARTIAL] = "partial",
-        [SYM_VALUE_OPTIMIZED_OUT] = "optimized_out",
-        [SYM_VALUE_REGISTER_NOT_RECOVERABLE] = "register_not_recoverable",
-        [SYM_VALUE_MEMORY_NOT_CAPTURED] = "memory_not_captured",
-        [SYM_VALUE_UNSUPPORTED] = "unsupported",
-        [SYM_VALUE_NO_DEBUG_INFO] = "no_debug_info",
-        [SYM_VALUE_REDACTED] = "redacted",
-        [SYM_VALUE_LIMIT] = "limit",
-    };
-    return names[availability];
 }

@@ -71,7 +71,6 @@ FZ_MUST_CHECK enum fz_code sym_variables_create(struct sym_process *process,
                                                 struct fz_arena *arena, struct sym_variables **ret,
                                                 struct fz_error *err);
 void sym_variables_destroy(struct sym_variables *variables);
-void sym_variables_destroyp(struct sym_variables **variables);
 
 /* The scopes at frame `i` of a chain: the innermost inlined call first, the function last, as
  * sym_index_lookup() gives them. The frames after it serve entry values. A frame without DWARF has
@@ -80,9 +79,5 @@ FZ_MUST_CHECK enum fz_code sym_variables_at(struct sym_variables *variables,
                                             const struct sym_unwind_chain *chain, size_t i,
                                             struct sym_scope **ret, size_t *ret_n,
                                             struct fz_error *err);
-
-/* The names in the JSON; static. */
-const char *sym_variable_kind_name(enum sym_variable_kind kind);
-const char *sym_availability_name(enum sym_availability availability);
 
 #endif

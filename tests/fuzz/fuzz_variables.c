@@ -31,8 +31,8 @@ static void
 read_frames(struct input *input)
 {
     FZ_CLEANUP(fz_arena_deinit) struct fz_arena arena = fz_arena_make(ARENA_CAP);
-    FZ_CLEANUP(sym_process_destroyp) struct sym_process *process = NULL;
-    FZ_CLEANUP(sym_variables_destroyp) struct sym_variables *variables = NULL;
+    struct sym_process *process = NULL;
+    struct sym_variables *variables = NULL;
     static struct sym_unwind_frame frames[2];
     const struct sym_process_region region = {MEMORY_AT, input->memory};
     const struct sym_process_image image = {.addr = 0x1000, .size = 0x10000};
@@ -45,10 +45,9 @@ read_frames(struct input *input)
         .files = files_of,
         .user = input,
     };
-    if (sym_process_create(&source, &arena, &process, NULL) != FZ_OK ||
-        sym_variables_create(process, NULL, &arena, &variables, NULL) != FZ_OK)
-        return;
-    for (uint64_t pc = 0; pc < N_PCS; pc++) {
+    bool is_open = sym_process_create(&source, &arena, &process, NULL) == FZ_OK &&
+                   sym_variables_create(process, NULL, &arena, &variables, NULL) == FZ_OK;
+    for (uint64_t pc = 0; is_open && pc < N_PCS; pc++) {
         for (int i = 0; i < 2; i++) {
             frames[i] = (struct sym_unwind_frame){.pc = 0x1000 + pc * 0x10 + (i ? 0x20 : 0),
                                                   .is_return = i == 1,
@@ -67,6 +66,8 @@ read_frames(struct input *input)
                                        NULL)); /* that it ends is what counts */
         }
     }
+    sym_variables_destroy(variables);
+    sym_process_destroy(process);
 }
 
 int

@@ -24,7 +24,7 @@ foreach(name unwind_chain unwind_code unwind_tables)
 endforeach()
 
 add_library(fz_variables_case STATIC variables_case.c)
-target_link_libraries(fz_variables_case PUBLIC fz_symbolicator fz_dwarf_text fz_base fz_options)
+target_link_libraries(fz_variables_case PUBLIC fz_report fz_symbolicator fz_dwarf_text fz_base fz_options)
 foreach(name variables_cpu variables_definition variables_expression variables_place variables_swift variables_value)
   fz_unit_test(${name} fz_symbolicator fz_variables_case)
 endforeach()

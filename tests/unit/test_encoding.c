@@ -12,6 +12,7 @@
 
 #include "base/attr.h"
 #include "server/ingest/ingest.h"
+#include "tests/unit/check_body.h"
 
 static const char crash[] =
     "Incident Identifier: 0FDFF9A9-4C27-4A3D-9F26-5A4B2F0B6C11\n"
@@ -37,7 +38,7 @@ parse(struct fz_arena *arena, struct fz_span body, const char *what)
     struct limits limits = limits_default();
     struct parsed parsed;
     struct fz_error err;
-    if (ingest_check(body, &limits, &parsed.format, parsed.id, &err) != FZ_OK ||
+    if (check_body(body, &limits, &parsed.format, parsed.id, &err) != FZ_OK ||
         ingest_parse(body, &limits, arena, &parsed.report, &err) != FZ_OK)
         fail_msg("%s: %s", what, err.text);
     assert_string_equal(ingest_detect(body), parsed.format);

@@ -8,11 +8,12 @@
 #include <cmocka.h>
 
 #include "base/buffer.h"
+#include "tests/unit/check_body.h"
 
 static const struct {
     const char *name, *in;
     const char *format; /* of ingest_detect(); NULL = none */
-    enum fz_code code;  /* of ingest_check() */
+    enum fz_code code;  /* of the check */
     const char *words;  /* of its message */
     int64_t offset;
 } cases[] = {
@@ -64,7 +65,7 @@ test_detect_and_check(void **state)
             fail_msg("%s: detected as %s", cases[i].name, format ? format : "none");
         struct fz_error err = {.offset = 0};
         char id[FZ_UUID_TEXT] = "x";
-        enum fz_code code = ingest_check(body, &limits, &format, id, &err);
+        enum fz_code code = check_body(body, &limits, &format, id, &err);
         if (code != cases[i].code || !strstr(err.text, cases[i].words) ||
             err.offset != cases[i].offset)
             fail_msg("%s: code %d, offset %lld, %s", cases[i].name, code, (long long)err.offset,
@@ -102,7 +103,7 @@ test_id(void **state)
         fz_buffer_printf(&body, "{\"addresses\":[],\"id\": %s }", ids[i].in);
         const char *format;
         char id[FZ_UUID_TEXT];
-        assert_int_equal(ingest_check(fz_buffer_span(&body), &limits, &format, id, NULL), FZ_OK);
+        assert_int_equal(check_body(fz_buffer_span(&body), &limits, &format, id, NULL), FZ_OK);
         assert_string_equal(format, "framezero");
         assert_string_equal(id, ids[i].want);
         fz_buffer_deinit(&body);
@@ -142,7 +143,7 @@ test_depth(void **state)
     const char *format;
     char id[FZ_UUID_TEXT];
     struct fz_error err;
-    assert_int_equal(ingest_check(fz_buffer_span(&body), &limits, &format, id, &err), FZ_E_LIMIT);
+    assert_int_equal(check_body(fz_buffer_span(&body), &limits, &format, id, &err), FZ_E_LIMIT);
     assert_string_equal(err.text, "json: nested deeper than 128 at byte 150");
     fz_buffer_deinit(&body);
 }

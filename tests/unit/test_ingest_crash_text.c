@@ -1,3 +1,4 @@
+#include "tests/unit/check_body.h"
 #include "tests/unit/ingest_case.h"
 
 #include <stdio.h>
@@ -311,7 +312,7 @@ test_id(void **state)
     struct fz_span body =
         fz_span_cstr("> Incident Identifier: 5C2A7E10-9B1D-4E43-8F57-0D6A1B2C3D4E\r\n"
                      "> Thread 0 Crashed:\r\n");
-    assert_int_equal(ingest_check(body, &limits, &format, id, &err), FZ_OK);
+    assert_int_equal(check_body(body, &limits, &format, id, &err), FZ_OK);
     assert_string_equal(format, "crash");
     assert_string_equal(id, "5c2a7e109b1d4e438f570d6a1b2c3d4e");
 }

@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "base/buffer.h"
+#include "tests/unit/check_body.h"
 
 #define HEADER                                                                                    \
     "{\"app_name\":\"Shop\",\"timestamp\":\"2026-11-20 10:11:12.00 +0100\",\"bug_type\":\"309\"," \
@@ -194,7 +195,7 @@ test_refused(void **state)
         const char *format;
         char id[FZ_UUID_TEXT];
         print_message("%s\n", cases[i].text);
-        assert_int_equal(ingest_check(body, &limits, &format, id, &err), cases[i].code);
+        assert_int_equal(check_body(body, &limits, &format, id, &err), cases[i].code);
         assert_memory_equal(err.text, cases[i].message, strlen(cases[i].message));
         assert_int_equal(ingest_parse(body, &limits, &arena, &report, &err), cases[i].code);
     }
@@ -232,7 +233,7 @@ test_detected(void **state)
         assert_int_equal(format && strcmp(format, "ips") == 0, cases[i].is_ips);
         if (!cases[i].is_ips)
             continue;
-        assert_int_equal(ingest_check(body, &limits, &format, id, &err), FZ_OK);
+        assert_int_equal(check_body(body, &limits, &format, id, &err), FZ_OK);
         assert_string_equal(id, cases[i].id);
     }
 }

@@ -3,6 +3,7 @@
 #include "tests/unit/ingest_case.h"
 
 #include "base/text.h"
+#include "tests/unit/check_body.h"
 
 static struct report
 parse(const char *text)
@@ -140,7 +141,7 @@ test_run_summary(void **state)
         struct fz_error err;
         struct report report;
         struct fz_span body = fz_span_cstr(summaries[i]);
-        assert_int_equal(ingest_check(body, &limits, &format, id, &err), FZ_E_UNSUPPORTED);
+        assert_int_equal(check_body(body, &limits, &format, id, &err), FZ_E_UNSUPPORTED);
         assert_string_equal(err.text,
                             "KSCrash run summary: not a report; it says that a run of the "
                             "app ended and is not stored");

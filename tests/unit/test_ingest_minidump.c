@@ -11,6 +11,7 @@
 
 #include "base/buffer.h"
 #include "base/file.h"
+#include "tests/unit/check_body.h"
 
 static struct fz_arena arena;
 static struct limits limits;
@@ -180,7 +181,7 @@ test_check(void **state)
     const char *format;
     char id[FZ_UUID_TEXT];
     struct fz_error err;
-    assert_int_equal(ingest_check(fz_buffer_span(&input), &limits, &format, id, &err), FZ_OK);
+    assert_int_equal(check_body(fz_buffer_span(&input), &limits, &format, id, &err), FZ_OK);
     assert_string_equal(format, "minidump");
     assert_string_equal(id, "5e1f2a2e0000400080000000000000aa");
 }
@@ -240,22 +241,22 @@ test_refused(void **state)
     for (size_t i = 0; i < FZ_ARRAY_LEN(cases); i++) {
         put32(at, cases[i].platform);
         struct fz_span body = fz_buffer_span(&input);
-        assert_int_equal(ingest_check(body, &limits, &format, id, &err), FZ_E_UNSUPPORTED);
+        assert_int_equal(check_body(body, &limits, &format, id, &err), FZ_E_UNSUPPORTED);
         assert_string_equal(err.text, cases[i].text);
         assert_int_equal(err.offset, at);
         assert_int_equal(ingest_parse(body, &limits, &arena, &report, &err), FZ_E_UNSUPPORTED);
     }
     put32(4, 0x1234);
-    assert_int_equal(ingest_check(fz_buffer_span(&input), &limits, &format, id, &err),
+    assert_int_equal(check_body(fz_buffer_span(&input), &limits, &format, id, &err),
                      FZ_E_MALFORMED);
     assert_string_equal(err.text,
                         "minidump: version 0x1234 of the format, only 0xa793 is supported");
-    assert_int_equal(ingest_check(fz_span_make(input.data, 31), &limits, &format, id, &err),
+    assert_int_equal(check_body(fz_span_make(input.data, 31), &limits, &format, id, &err),
                      FZ_E_MALFORMED);
     assert_string_equal(err.text, "minidump: cut off within its header of 32 bytes");
     put32(4, 0xa793);
     put32(12, 0x7fffffff);
-    assert_int_equal(ingest_check(fz_buffer_span(&input), &limits, &format, id, &err),
+    assert_int_equal(check_body(fz_buffer_span(&input), &limits, &format, id, &err),
                      FZ_E_MALFORMED);
     assert_int_equal(err.offset, 12);
 }

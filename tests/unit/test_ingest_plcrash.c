@@ -11,6 +11,7 @@
 
 #include "base/buffer.h"
 #include "base/file.h"
+#include "tests/unit/check_body.h"
 
 static struct fz_arena arena;
 static struct limits limits;
@@ -135,11 +136,11 @@ test_check(void **state)
     const char *format;
     char id[FZ_UUID_TEXT];
     struct fz_error err;
-    assert_int_equal(ingest_check(fz_buffer_span(&input), &limits, &format, id, &err), FZ_OK);
+    assert_int_equal(check_body(fz_buffer_span(&input), &limits, &format, id, &err), FZ_OK);
     assert_string_equal(format, "plcrash");
     assert_string_equal(id, "5e1f2a2e0000400080000000000000aa");
     read_case("old");
-    assert_int_equal(ingest_check(fz_buffer_span(&input), &limits, &format, id, &err), FZ_OK);
+    assert_int_equal(check_body(fz_buffer_span(&input), &limits, &format, id, &err), FZ_OK);
     assert_string_equal(id, "");
 }
 
@@ -168,7 +169,7 @@ test_refused(void **state)
         struct report report;
         const char *format;
         char id[FZ_UUID_TEXT];
-        assert_int_equal(ingest_check(body, &limits, &format, id, &err), cases[i].code);
+        assert_int_equal(check_body(body, &limits, &format, id, &err), cases[i].code);
         assert_string_equal(err.text, cases[i].text);
         assert_int_equal(err.offset, cases[i].offset);
         assert_int_equal(ingest_parse(body, &limits, &arena, &report, &err), cases[i].code);

@@ -2,6 +2,7 @@
 
 #include "base/attr.h"
 #include "server/report/render.h"
+#include "tests/unit/check_body.h"
 
 static struct report
 parse(const char *text)
@@ -102,7 +103,7 @@ test_check(void **state)
         const char *format = "none";
         char id[FZ_UUID_TEXT] = "";
         struct fz_error err = {.offset = 0};
-        enum fz_code code = ingest_check(fz_span_cstr(rows[i].body), &limits, &format, id, &err);
+        enum fz_code code = check_body(fz_span_cstr(rows[i].body), &limits, &format, id, &err);
         const char *text = code == FZ_OK ? id : err.text;
         if (code != rows[i].code || strcmp(text, rows[i].text) != 0 ||
             (code != FZ_OK && err.offset != rows[i].offset))
@@ -404,7 +405,7 @@ test_words_of_users(void **state)
     char id[FZ_UUID_TEXT] = "";
     const char *format;
     struct fz_error err;
-    assert_int_equal(ingest_check(fz_span_cstr(words), &limits, &format, id, &err), FZ_OK);
+    assert_int_equal(check_body(fz_span_cstr(words), &limits, &format, id, &err), FZ_OK);
     assert_string_equal(id, "");
     /* With an event they belong to it, at any place. */
     r = parse("{}\n{\"type\":\"user_report\"}\n{\"comments\":\"oh\"}\n{\"type\":\"event\"}\n"

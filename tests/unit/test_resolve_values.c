@@ -201,18 +201,6 @@ waits_for_the_binary(void **state FZ_UNUSED)
     assert_false(crash.image.wants_better);
 }
 
-/* The report's enums mirror the symbolicator's, which resolve relies on. */
-static void
-enums_mirror(void **state FZ_UNUSED)
-{
-    for (int i = 0; i <= REPORT_VALUE_LIMIT; i++)
-        assert_string_equal(report_availability_names[i],
-                            sym_availability_name((enum sym_availability)i));
-    for (int i = 0; i <= REPORT_VARIABLE_THIS; i++)
-        assert_string_equal(report_variable_kind_names[i],
-                            sym_variable_kind_name((enum sym_variable_kind)i));
-}
-
 static int
 open_dump(void **state FZ_UNUSED)
 {
@@ -234,7 +222,6 @@ main(void)
         cmocka_unit_test(redacted_without_value_and_fields),
         cmocka_unit_test(values_beyond_a_cut_stack),
         cmocka_unit_test(waits_for_the_binary),
-        cmocka_unit_test(enums_mirror),
     };
     return cmocka_run_group_tests(tests, open_dump, close_dump);
 }

@@ -1,4 +1,5 @@
 #include "tests/unit/variables_case.h"
+#include "server/report/report.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -66,7 +67,7 @@ print(const struct sym_variable *variable, struct fz_buffer *out)
 {
     fz_buffer_printf(out, "%s", variable->name);
     if (variable->availability != SYM_VALUE_AVAILABLE)
-        fz_buffer_printf(out, " %s", sym_availability_name(variable->availability));
+        fz_buffer_printf(out, " %s", report_availability_names[variable->availability]);
     if (variable->value)
         fz_buffer_printf(out, " = %s", variable->value);
     if (variable->maybe_stale)
@@ -111,7 +112,7 @@ variables_case_run(const struct variables_case *one, struct fz_buffer *out)
     static char info[TEXT_MAX];
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer stack = fz_buffer_make(0);
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer memory = fz_buffer_make(0);
-    FZ_CLEANUP(sym_variables_destroyp) struct sym_variables *variables = NULL;
+    struct sym_variables *variables = NULL;
     struct fz_error err = {0};
     /* Of version 5 only the header differs; its offsets are one byte higher. */
     enum fz_arch_cpu cpu = one->cpu ? one->cpu : FZ_CPU_ARM64;
@@ -157,7 +158,7 @@ variables_case_run(const struct variables_case *one, struct fz_buffer *out)
         if (scopes[i].inlined)
             fz_buffer_printf(out, "%s inlined: ", scopes[i].function);
         if (scopes[i].availability != SYM_VALUE_AVAILABLE)
-            fz_buffer_printf(out, "%s; ", sym_availability_name(scopes[i].availability));
+            fz_buffer_printf(out, "%s; ", report_availability_names[scopes[i].availability]);
         for (size_t k = 0; k < scopes[i].n; k++) {
             print(&scopes[i].variables[k], out);
             fz_buffer_text(out, "; ");
@@ -167,6 +168,6 @@ variables_case_run(const struct variables_case *one, struct fz_buffer *out)
     }
     sym_process_destroy(run.process);
     dwarf_sample_deinit(&run.sample);
-    sym_variables_destroy(fz_take(&variables));
+    sym_variables_destroy(variables);
     fz_arena_deinit(&run.arena);
 }

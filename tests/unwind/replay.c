@@ -155,7 +155,7 @@ show(const struct run *run, uint64_t step, const struct sym_unwind_chain *chain)
         printf(" %" PRIx64, run->calls[i].return_addr);
     printf("\n    got");
     for (size_t i = 0; i < chain->n; i++)
-        printf(" %" PRIx64 "(%s)", chain->frames[i].pc, sym_trust_name(chain->frames[i].trust));
+        printf(" %" PRIx64 "(trust %d)", chain->frames[i].pc, (int)chain->frames[i].trust);
     printf(" end %d\n", (int)chain->end);
 }
 

@@ -11,6 +11,7 @@
 
 #include "base/file.h"
 #include "base/text.h"
+#include "server/report/report.h"
 #include "symbolicator/macho/macho.h"
 
 enum { FILE_MAX = 64 << 20, ARENA_MAX = 256 << 20, WORD_MAX = 32 };
@@ -185,9 +186,9 @@ print_variable(const struct sym_variable *variable, const char *function, const 
     bool is_element = variable->name && variable->name[0] == '[';
     snprintf(path, sizeof(path), "%s%s%s", prefix, *prefix && !is_element ? "." : "",
              variable->name ? variable->name : "");
-    fz_buffer_printf(out, "%s %s %s %s%s", function, path, sym_variable_kind_name(variable->kind),
-                     sym_availability_name(variable->availability),
-                     variable->maybe_stale ? ",stale" : "");
+    fz_buffer_printf(
+        out, "%s %s %s %s%s", function, path, report_variable_kind_names[variable->kind],
+        report_availability_names[variable->availability], variable->maybe_stale ? ",stale" : "");
     fz_buffer_printf(out, " {%s}", variable->type ? variable->type : "");
     if (variable->value)
         fz_buffer_printf(out, " = %s", variable->value);
@@ -210,14 +211,14 @@ dump_print(struct sym_variables *variables, const struct dump *dump, struct fz_b
             fz_buffer_printf(out, "#%zu error %s\n", i, err.text);
             continue;
         }
-        fz_buffer_printf(out, "#%zu %s\n", i, sym_trust_name(dump->chain.frames[i].trust));
+        fz_buffer_printf(out, "#%zu trust %d\n", i, (int)dump->chain.frames[i].trust);
         for (size_t k = 0; k < n; k++) {
             char *function = fz_arena_strdup(&arena, scopes[k].function ? scopes[k].function : "?");
             /* Names of methods have a space. */
             for (char *at = function; at && *at; at++)
                 *at = *at == ' ' ? '~' : *at;
             fz_buffer_printf(out, "@%s%s %s\n", function, scopes[k].inlined ? " inlined" : "",
-                             sym_availability_name(scopes[k].availability));
+                             report_availability_names[scopes[k].availability]);
             for (size_t v = 0; v < scopes[k].n; v++)
                 print_variable(&scopes[k].variables[v], function, "", out);
         }

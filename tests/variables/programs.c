@@ -113,7 +113,7 @@ static bool
 run(const char *base, bool with_binary, const char *truth, struct score *ret)
 {
     static struct dump dump;
-    FZ_CLEANUP(sym_variables_destroyp) struct sym_variables *variables = NULL;
+    struct sym_variables *variables = NULL;
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
     char path[LINE_MAX_BYTES], dsym[LINE_MAX_BYTES], binary[LINE_MAX_BYTES];
     snprintf(path, sizeof(path), "%s.gz", base);
@@ -128,6 +128,7 @@ run(const char *base, bool with_binary, const char *truth, struct score *ret)
                with_binary ? "with the binary" : "dSYM alone", ret->n_right, ret->n, ret->n_stale,
                ret->n_wrong);
     }
+    sym_variables_destroy(variables);
     dump_close(&dump);
     return is_open;
 }

@@ -33,7 +33,7 @@ struct ingest_format {
     /* Do these bytes look like it? `head` may end anywhere. Rows are asked in the table's order. */
     bool (*detect)(struct fz_span head);
 
-    /* ingest_check() and ingest_parse() for a body that was detected; ret->format is set already.
+    /* The check of the outer form, and ingest_parse(), for a body that was detected; ret->format is set already.
      */
     enum fz_code (*check)(struct fz_span body, const struct ingest_context *in,
                           char ret_id[FZ_UUID_TEXT], struct fz_error *err);
@@ -69,7 +69,7 @@ void ingest_found_copy(struct ingest_found *found, const struct fz_buffer *text)
 /* The same for a report that its container has checked. */
 void ingest_found_item(struct ingest_found *found, const struct ingest_item *item);
 
-/* ingest_check(), ingest_split() and ingest_parse_as(), for formats that hold another one. The check
+/* The check, ingest_split() and ingest_parse_as(), for formats that hold another one. The check
  * fills all members of *ret but the body. */
 FZ_MUST_CHECK enum fz_code ingest_check_body(const struct ingest_context *in, struct fz_span body,
                                              struct ingest_item *ret);

@@ -180,7 +180,14 @@ normalise_code(struct report *r)
 
 /* ---- terminations -------------------------------------------------------------------------- */
 
-static const struct ingest_termination terminations[] = {
+/* What Apple's codes mean. */
+struct termination {
+    uint64_t code;
+    const char *kind; /* as report->kind; NULL = crash */
+    const char *meaning;
+};
+
+static const struct termination terminations[] = {
     {0x8badf00d, "hang", "the app did not answer in time and was ended by a watchdog"},
     {0xdeadfa11, "hang", "the user forced the app to quit"},
     {0xdead10cc, NULL, "the app held a file lock or a database lock while it was suspended"},
@@ -196,8 +203,8 @@ static const struct ingest_termination terminations[] = {
     {0xfee1dead, NULL, "the system ended the process"},
 };
 
-const struct ingest_termination *
-ingest_termination_of(uint64_t code)
+static const struct termination *
+termination_of(uint64_t code)
 {
     for (size_t i = 0; i < FZ_ARRAY_LEN(terminations); i++) {
         if (terminations[i].code == code)
@@ -207,15 +214,15 @@ ingest_termination_of(uint64_t code)
 }
 
 /* "0x8badf00d", "2343432205", and "8badf00d" as it is: eight digits that are no decimal number. */
-static const struct ingest_termination *
+static const struct termination *
 termination_of_word(const char *word, size_t len)
 {
     enum { DIGITS = 8 };
     struct fz_span text = fz_span_make(word, len);
-    const struct ingest_termination *found = NULL;
+    const struct termination *found = NULL;
     uint64_t number = 0;
     if (fz_text_u64(text, &number))
-        found = ingest_termination_of(number);
+        found = termination_of(number);
     /* Some SDKs print the code in hex without "0x". */
     if (found || len != DIGITS)
         return found;
@@ -226,15 +233,15 @@ termination_of_word(const char *word, size_t len)
             return NULL;
         number = number << 4 | (unsigned)digit;
     }
-    return ingest_termination_of(number);
+    return termination_of(number);
 }
 
 /* The first number of the text that is such a code: "Namespace FRONTBOARD, Code 0x8badf00d",
  * "FRONTBOARD 2343432205 <RBSTerminateContext| domain:10 code:0x8BADF00D ...". */
-static const struct ingest_termination *
+static const struct termination *
 termination_in(const char *text)
 {
-    const struct ingest_termination *found = NULL;
+    const struct termination *found = NULL;
     while (text && *text && !found) {
         size_t len = 0;
         /* Codes are words between punctuation, in texts of several systems and languages. */
@@ -251,10 +258,10 @@ static bool
 normalise_termination(struct report *r, struct fz_arena *arena)
 {
     struct report_crash *crash = &r->crash;
-    const struct ingest_termination *found = termination_in(crash->termination);
+    const struct termination *found = termination_in(crash->termination);
     /* Before iOS 11 the code was that of the exception. */
     if (!found && crash->n_mach_codes)
-        found = ingest_termination_of(crash->mach_codes[0]);
+        found = termination_of(crash->mach_codes[0]);
     if (!found)
         return true;
     if (!r->kind)

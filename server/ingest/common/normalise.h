@@ -16,12 +16,4 @@
  */
 bool ingest_normalise(struct report *report, struct fz_arena *arena);
 
-/* What Apple's codes of terminations mean: a static text, NULL for other numbers. */
-struct ingest_termination {
-    uint64_t code;
-    const char *kind; /* as report->kind; NULL = crash */
-    const char *meaning;
-};
-const struct ingest_termination *ingest_termination_of(uint64_t code);
-
 #endif
