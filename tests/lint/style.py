@@ -51,6 +51,7 @@ PREFIXES = {
     "server/ingest/text/": "text_ ingest_",
     "server/process/": "FILE",
     "server/protocol/": "proto_",
+    "server/query/": "query_",
     "server/report/": "report_ render_ annotate_",
     "server/resolve/": "resolve_",
     "server/serve/": "serve_",

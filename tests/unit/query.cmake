@@ -1,0 +1,2 @@
+fz_unit_test(query fz_query)
+fz_unit_test(query_match fz_query)
