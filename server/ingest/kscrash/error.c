@@ -87,6 +87,9 @@ read_exit_reason(const struct ingest_kscrash *k)
     /* Version 3.0 of the client has its own word for it: "memory_limit", "low_battery"... */
     if (!b->report->crash.termination)
         b->report->crash.termination = ingest_json_text(b, k->error, where, "termination_reason");
+    /* The process has ended, even if nothing says why: report_ends_run() asks for that. */
+    if (!b->report->crash.termination && strcmp(k->type, "resource_termination") == 0)
+        b->report->crash.termination = "resource_termination";
 }
 
 /* What a limit was of: the client's word, in one of two members. */
