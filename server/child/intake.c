@@ -1,4 +1,4 @@
-/* INTAKE: a body that a client sent → the reports in it, checked, and what an envelope counts. */
+/* INTAKE: a body that a client sent → the reports in it, checked, and what is counted. */
 #include <string.h>
 
 #include "base/file.h"
@@ -79,8 +79,8 @@ copy_item(struct answer *a, const struct ingest_item *from, struct proto_item *t
 }
 
 static enum fz_code
-copy_envelope(const struct ingest_envelope *from, struct fz_arena *arena, struct proto_intake *to,
-              struct fz_error *err)
+copy_counted(const struct ingest_counted *from, struct fz_arena *arena, struct proto_intake *to,
+             struct fz_error *err)
 {
     struct proto_session *sessions = fz_arena_array(arena, from->n_sessions, sizeof(*sessions));
     struct proto_discarded *discarded =
@@ -150,9 +150,9 @@ answer(struct answer *a, const struct ingest_intake *found, struct fz_error *err
     for (size_t i = 0; code == FZ_OK && i < found->n; i++)
         code = copy_item(a, &found->items[i], &items[i], err);
     intake.items = items;
-    /* Only Sentry's envelopes carry counts and sessions beside reports. */
-    if (code == FZ_OK && found->envelope)
-        code = copy_envelope(found->envelope, a->arena, &intake, err);
+    /* Nothing in most bodies. */
+    if (code == FZ_OK && found->counted)
+        code = copy_counted(found->counted, a->arena, &intake, err);
     return code != FZ_OK ? code : send_answer(a, &intake, err);
 }
 

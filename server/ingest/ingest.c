@@ -83,23 +83,23 @@ static enum fz_code
 intake_envelope(const struct ingest_context *in, struct fz_span body, struct fz_arena *arena,
                 struct ingest_intake *ret, struct fz_error *err)
 {
-    struct ingest_envelope *envelope = fz_arena_alloc(arena, sizeof(*envelope));
+    struct ingest_counted *counted = fz_arena_alloc(arena, sizeof(*counted));
     struct sentry_items *items = fz_arena_alloc(arena, sizeof(*items));
     struct ingest_item *item = fz_arena_alloc(arena, sizeof(*item));
     struct fz_uuid id;
-    if (!envelope || !items || !item)
+    if (!counted || !items || !item)
         return fz_arena_fail(arena, err);
     enum fz_code code = sentry_items_read(body, arena, items, err);
     if (code != FZ_OK)
         return code;
     if (fz_uuid_parse(sentry_header_text(items->header, "event_id"), &id))
-        fz_uuid_format(&id, envelope->id);
+        fz_uuid_format(&id, counted->id);
     for (size_t i = 0; i < items->n; i++)
-        envelope->has_report = envelope->has_report || sentry_is_report(&items->list[i]);
-    sentry_count(items, in->limits, arena, envelope);
+        counted->has_report = counted->has_report || sentry_is_report(&items->list[i]);
+    sentry_count(items, in->limits, arena, counted);
     /* An envelope may be sessions only: they are counted, and nothing is stored. */
-    ret->envelope = envelope;
-    if (!envelope->has_report)
+    ret->counted = counted;
+    if (!counted->has_report)
         return FZ_OK;
     *item = (struct ingest_item){.body = body, .format = ingest_sentry_envelope.name};
     snprintf(item->reader, sizeof(item->reader), "%s",
@@ -111,6 +111,62 @@ intake_envelope(const struct ingest_context *in, struct fz_span body, struct fz_
     item->envelope = items;
     ret->items = item;
     ret->n = 1;
+    return FZ_OK;
+}
+
+/* A run summary becomes a session; *ret_is_run is false for anything else. An item that cannot be counted
+ * keeps its place, with the reason. */
+static enum fz_code
+count_item(const struct ingest_context *in, struct ingest_item *item, struct fz_arena *arena,
+           struct ingest_intake *found, bool *ret_is_run)
+{
+    struct ingest_session session;
+    const struct ingest_format *format =
+        item->code == FZ_E_UNSUPPORTED ? ingest_format_of(in, item->body) : NULL;
+    *ret_is_run = false;
+    if (!format || !format->count)
+        return FZ_OK;
+    if (!found->counted)
+        found->counted = fz_arena_alloc(arena, sizeof(*found->counted));
+    if (!found->counted)
+        return fz_arena_fail(arena, &item->err);
+    if (found->counted->n_sessions == INGEST_COUNTED_MAX)
+        item->code = fz_fail(&item->err, FZ_E_LIMIT, "more than %d run summaries in one body",
+                             (int)INGEST_COUNTED_MAX);
+    else
+        item->code = format->count(item->body, in, arena, &session, &item->err);
+    if (item->code == FZ_E_NO_MEMORY)
+        return item->code;
+    *ret_is_run = item->code == FZ_OK;
+    if (*ret_is_run)
+        found->counted->sessions[found->counted->n_sessions++] = session;
+    return FZ_OK;
+}
+
+/* Any number of reports, and of run summaries, which are counted. */
+static enum fz_code
+intake_reports(const struct ingest_context *in, struct fz_span body, struct fz_arena *arena,
+               struct ingest_intake *ret, struct fz_error *err)
+{
+    size_t n = 0, n_good = 0;
+    enum fz_code code = ingest_find_items(in, body, arena, &ret->items, &ret->n, &ret->n_cut, err);
+    for (size_t i = 0; code == FZ_OK && i < ret->n; i++) {
+        struct ingest_item *item = &ret->items[i];
+        bool is_run;
+        code = count_item(in, item, arena, ret, &is_run);
+        if (code != FZ_OK && err)
+            *err = item->err;
+        n_good += item->code == FZ_OK;
+        if (!is_run)
+            ret->items[n++] = *item;
+    }
+    if (code != FZ_OK)
+        return code;
+    ret->n = n;
+    if (n_good == 0) {
+        *err = ret->items[0].err;
+        return ret->items[0].code;
+    }
     return FZ_OK;
 }
 
@@ -149,5 +205,5 @@ ingest_intake(const struct ingest_request *request, const struct limits *limits,
     }
     if (code != FZ_OK)
         return code;
-    return ingest_split_body(&in, body, arena, &ret->items, &ret->n, &ret->n_cut, err);
+    return intake_reports(&in, body, arena, ret, err);
 }

@@ -97,7 +97,7 @@ struct ingest_request {
     bool was_packed;      /* INGEST_MINIDUMP: the dump was compressed in its part */
 };
 
-/* What an envelope has beside a report: items that are counted. */
+/* What bodies have beside reports, and is counted: runs of the app, and events that were not sent. */
 enum ingest_outcome {
     INGEST_HEALTHY,
     INGEST_ERRORED,
@@ -118,9 +118,10 @@ struct ingest_discarded { /* events that an SDK threw away */
 };
 
 enum { INGEST_COUNTED_MAX = 100 };
-struct ingest_envelope {
-    char id[FZ_UUID_TEXT];                      /* of its header; "" without one */
-    bool has_report, has_counted, has_sessions; /* by the headers of its items */
+struct ingest_counted {
+    char id[FZ_UUID_TEXT]; /* of an envelope's header; "" without one */
+    /* Of an envelope by the headers of its items, also if what they say cannot be read. */
+    bool has_report, has_counted, has_sessions;
     struct ingest_session sessions[INGEST_COUNTED_MAX];
     struct ingest_discarded discarded[INGEST_COUNTED_MAX];
     size_t n_sessions, n_discarded;
@@ -129,12 +130,14 @@ struct ingest_envelope {
 struct ingest_intake {
     struct ingest_item *items; /* the bodies are in the request's or in the arena */
     size_t n, n_cut;
-    struct ingest_envelope *envelope; /* of INGEST_ENVELOPE; NULL elsewhere */
+    /* Of INGEST_ENVELOPE, and of bodies with run summaries (KSCrash), which are not items; else NULL. */
+    struct ingest_counted *counted;
 };
 
 /*
  * Detect, check and split a body that a client sent. FZ_OK: the result has at least one item, which
- * may be a bad one, or is an envelope without a report. Else the body is rejected as a whole.
+ * may be a bad one, or something that is counted, or is an envelope without a report. Else the body
+ * is rejected as a whole.
  */
 FZ_MUST_CHECK enum fz_code ingest_intake(const struct ingest_request *request,
                                          const struct limits *limits, struct fz_arena *arena,

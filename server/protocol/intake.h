@@ -72,8 +72,8 @@ struct proto_intake {
     struct proto_item *items;
     size_t n_items;
     uint64_t n_cut;
-    bool has_report, has_counted, has_sessions; /* an envelope's */
-    char id[FZ_UUID_TEXT];
+    bool has_report, has_counted, has_sessions; /* an envelope, as struct ingest_counted has it */
+    char id[FZ_UUID_TEXT];                      /* of the envelope */
     struct proto_session *sessions;
     size_t n_sessions;
     struct proto_discarded *discarded;

@@ -300,6 +300,12 @@ bool report_vector_parse(struct fz_span text, uint8_t ret[16]);
 /* The low 64 bits; the others are 0. */
 void report_vector_set(uint64_t value, uint8_t ret[16]);
 
+/* ---- summary.c ------------------------------------------------------------------------------- */
+
+/* The release of the app: "com.acme.shop@4.2+4201", as much of it as is known; NULL without a version.
+ * False when memory is out. */
+bool report_release(const struct report *report, struct fz_arena *arena, const char **ret);
+
 /* ---- report.c -------------------------------------------------------------------------------- */
 
 /* One client symbol for a frame: `function` (NULL or "" adds nothing), file and line may be

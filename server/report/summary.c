@@ -55,17 +55,17 @@ is_set(const char *text)
     return text && *text;
 }
 
-static bool
-set_release(const struct report *r, struct fz_arena *arena, struct report_summary *ret)
+bool
+report_release(const struct report *r, struct fz_arena *arena, const char **ret)
 {
+    *ret = NULL;
     /* Without a version there is no release that could be compared. */
     if (!is_set(r->app_version))
         return true;
     bool has_id = is_set(r->app_id), has_build = is_set(r->app_build);
-    ret->release =
-        fz_arena_printf(arena, "%s%s%s%s%s", has_id ? r->app_id : "", has_id ? "@" : "",
-                        r->app_version, has_build ? "+" : "", has_build ? r->app_build : "");
-    return ret->release != NULL;
+    *ret = fz_arena_printf(arena, "%s%s%s%s%s", has_id ? r->app_id : "", has_id ? "@" : "",
+                           r->app_version, has_build ? "+" : "", has_build ? r->app_build : "");
+    return *ret != NULL;
 }
 
 /* ---- user and tags ---- */
@@ -160,7 +160,7 @@ report_summary_make(const struct report *report, struct fz_arena *arena, struct 
         ret->ends_run = report_ends_run(report);
     }
     set_top(report, ret);
-    if (!set_release(report, arena, ret) || !set_user(report, arena, ret) ||
+    if (!report_release(report, arena, &ret->release) || !set_user(report, arena, ret) ||
         !set_tags(report, arena, ret))
         return fz_arena_fail(arena, err);
     return FZ_OK;

@@ -48,7 +48,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         struct fz_error err;
         if (ingest_intake(&request, &limits, &arena, &found, &err) != FZ_OK)
             continue;
-        if (found.n == 0 && (!found.envelope || found.envelope->has_report))
+        if (found.n == 0 && (!found.counted || found.counted->has_report))
             abort();
         for (size_t i = 0; i < found.n; i++) {
             struct fz_span *pieces = NULL;

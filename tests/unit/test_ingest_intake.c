@@ -1,4 +1,4 @@
-/* What Sentry's SDKs send, on its way in. */
+/* What Sentry's SDKs send, on its way in, and run summaries of KSCrash. */
 #include "tests/unit/ingest_case.h"
 
 #include "base/buffer.h"
@@ -15,12 +15,12 @@ intake(enum ingest_kind kind, struct fz_span body)
     return found;
 }
 
-static struct ingest_envelope *
+static struct ingest_counted *
 read_envelope(struct fz_span body)
 {
     struct ingest_intake found = intake(INGEST_ENVELOPE, body);
-    assert_non_null(found.envelope);
-    return found.envelope;
+    assert_non_null(found.counted);
+    return found.counted;
 }
 
 static void
@@ -48,7 +48,7 @@ test_counted(void **state)
     };
     (void)state;
     for (size_t i = 0; i < FZ_ARRAY_LEN(rows); i++) {
-        struct ingest_envelope *c;
+        struct ingest_counted *c;
         const char *body =
             fz_arena_printf(&arena, "{}\n%s\n{\"type\":\"event\"}\n{}", rows[i].item);
         c = read_envelope(fz_span_cstr(body));
@@ -71,7 +71,7 @@ test_counted(void **state)
 static void
 test_at_most_so_many(void **state)
 {
-    struct ingest_envelope *c;
+    struct ingest_counted *c;
     struct fz_buffer body;
     (void)state;
     fz_buffer_init(&body, 0);
@@ -166,13 +166,142 @@ test_bad_report(void **state)
     struct ingest_intake found = intake(
         INGEST_ENVELOPE, fz_span_cstr("{\"event_id\":\"0FDFF9A94C274A3D9F265A4B2F0B6C11\"}\n"
                                       "{\"type\":\"event\"}\n[\n{\"type\":\"session\"}\n{}"));
-    assert_string_equal(found.envelope->id, "0fdff9a94c274a3d9f265a4b2f0b6c11");
-    assert_true(found.envelope->has_report && found.envelope->has_sessions);
+    assert_string_equal(found.counted->id, "0fdff9a94c274a3d9f265a4b2f0b6c11");
+    assert_true(found.counted->has_report && found.counted->has_sessions);
     assert_int_equal(found.n, 1);
     assert_int_equal(found.items[0].code, FZ_E_MALFORMED);
     found = intake(INGEST_ENVELOPE, fz_span_cstr("{}\n{\"type\":\"session\"}\n{}"));
     assert_int_equal(found.n, 0);
-    assert_false(found.envelope->has_report);
+    assert_false(found.counted->has_report);
+}
+
+/* ---- run summaries ---- */
+
+#define RUN "\"schema_version\":1,\"run_id\":\"0FDFF9A9-4C27-4A3D-9F26-5A4B2F0B6C11\""
+#define APP "\"app\":{\"bundle_id\":\"a.b\",\"short_version\":\"4.2\",\"version\":\"4201\"}"
+#define RUN_ID "0fdff9a94c274a3d9f265a4b2f0b6c11"
+
+static void
+test_run_summaries(void **state)
+{
+    static const struct {
+        const char *body;
+        const char *want; /* "sid release environment outcome started", or the error */
+    } rows[] = {
+        {"{" RUN ",\"started_at_ms\":1795169472345,\"outcome\":{\"termination_reason\":\"crash\"},"
+         "\"app\":{\"bundle_id\":\"a.b\",\"short_version\":\"4.2\",\"version\":\"4201\","
+         "\"build_type\":\"app store\"}}",
+         RUN_ID " a.b@4.2+4201 app store 3 1795169472345"},
+        {"{" RUN "," APP
+         ",\"outcome\":{\"termination_reason\":\"clean\",\"user_perceptible\":true}}",
+         RUN_ID " a.b@4.2+4201 - 0 0"},
+        {"{" RUN "," APP
+         ",\"outcome\":{\"termination_reason\":\"reboot\",\"user_perceptible\":true}}",
+         RUN_ID " a.b@4.2+4201 - 0 0"},
+        {"{" RUN "," APP
+         ",\"outcome\":{\"termination_reason\":\"memory_limit\",\"user_perceptible\":true}}",
+         RUN_ID " a.b@4.2+4201 - 2 0"},
+        /* The system ends apps in the background as it likes. */
+        {"{" RUN "," APP
+         ",\"outcome\":{\"termination_reason\":\"unexplained\",\"user_perceptible\":false}}",
+         RUN_ID " a.b@4.2+4201 - 0 0"},
+        {"{" RUN "," APP ",\"outcome\":{\"termination_reason\":\"a new word\"}}",
+         RUN_ID " a.b@4.2+4201 - 2 0"},
+        {"{" RUN "," APP ",\"outcome\":7,\"started_at_ms\":\"x\"}", RUN_ID " a.b@4.2+4201 - 0 0"},
+        {"{" RUN ",\"sessions\":{},\"app\":{\"version\":\"4201\"}}", RUN_ID " 4201 - 0 0"},
+        {"{" RUN ",\"outcome\":{},\"app\":{\"bundle_id\":\"a.b\"}}",
+         "KSCrash run summary: neither app.short_version nor app.version is there, so there is no "
+         "release to count the run for"},
+        {"{" RUN ",\"outcome\":{},\"app\":[]}",
+         "KSCrash run summary: neither app.short_version nor app.version is there, so there is no "
+         "release to count the run for"},
+        {"{\"schema_version\":1,\"run_id\":\"r\",\"outcome\":{}," APP "}",
+         "KSCrash run summary: run_id is not a UUID, by which a run is counted once"},
+        {"{\"schema_version\":1,\"run_id\":{},\"outcome\":{}," APP "}",
+         "KSCrash run summary: run_id is not a UUID, by which a run is counted once"},
+    };
+    (void)state;
+    for (size_t i = 0; i < FZ_ARRAY_LEN(rows); i++) {
+        const struct ingest_request request = {.kind = INGEST_REPORTS,
+                                               .body = fz_span_cstr(rows[i].body)};
+        struct ingest_intake found;
+        struct fz_error err;
+        const char *got = err.text;
+        enum fz_code code = ingest_intake(&request, &limits, &arena, &found, &err);
+        if (code == FZ_OK) {
+            const struct ingest_session *s = found.counted->sessions;
+            assert_int_equal(found.n, 0);
+            assert_int_equal(found.counted->n_sessions, 1);
+            got = fz_arena_printf(&arena, "%s %s %s %d %lld", s->sid, s->release,
+                                  s->environment ? s->environment : "-", (int)s->outcome,
+                                  (long long)s->started_ms);
+        } else {
+            assert_int_equal(code, FZ_E_UNSUPPORTED);
+        }
+        if (strcmp(got, rows[i].want) != 0)
+            fail_msg("%s: '%s'", rows[i].body, got);
+    }
+}
+
+#define SUMMARY "{" RUN "," APP ",\"outcome\":{}}"
+
+/* Among reports and in forms, as KSCrash's sinks send what has piled up. */
+static void
+test_summaries_among_reports(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *body;
+        size_t n_sessions, n, n_good;
+    } rows[] = {
+        {"[" SUMMARY "," A "," SUMMARY "]", 2, 1, 1},
+        {"[" SUMMARY ",7]", 1, 1, 0},
+        {"[" SUMMARY ",{" RUN ",\"outcome\":{}}]", 1, 1, 0},
+        {FIELD("reports", "; filename=\"reports.json\"", "[" SUMMARY "," A "]") "--B--\r\n", 1, 1,
+         1},
+        {FIELD("reports", "", SUMMARY) "--B--\r\n", 1, 0, 0},
+        {FIELD("reports", "", SUMMARY) FIELD("user", "", "x") "--B--\r\n", 1, 0, 0},
+        {FIELD("reports", "", "[" SUMMARY "]") FIELD("user", "", "x") "--B--\r\n", 1, 0, 0},
+    };
+    for (size_t i = 0; i < FZ_ARRAY_LEN(rows); i++) {
+        struct ingest_intake found = intake(INGEST_REPORTS, fz_span_cstr(rows[i].body));
+        size_t n_good = 0;
+        for (size_t k = 0; k < found.n; k++)
+            n_good += found.items[k].code == FZ_OK;
+        if (!found.counted || found.counted->n_sessions != rows[i].n_sessions ||
+            found.n != rows[i].n || n_good != rows[i].n_good)
+            fail_msg("%s: %zu items, %zu good", rows[i].body, found.n, n_good);
+    }
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer body = fz_buffer_make(0);
+    for (int i = 0; i <= INGEST_COUNTED_MAX; i++)
+        fz_buffer_printf(&body, "%s" SUMMARY, i ? "," : "[");
+    fz_buffer_char(&body, ']');
+    struct ingest_intake found = intake(INGEST_REPORTS, fz_buffer_span(&body));
+    assert_int_equal(found.counted->n_sessions, INGEST_COUNTED_MAX);
+    assert_int_equal(found.n, 1);
+    assert_string_equal(found.items[0].err.text, "more than 100 run summaries in one body");
+}
+
+/* Each allocation fails once. */
+static void
+test_summaries_out_of_memory(void **state)
+{
+    (void)state;
+    static const char body[] = "[" SUMMARY "," A "]";
+    const struct ingest_request request = {.kind = INGEST_REPORTS, .body = fz_span_cstr(body)};
+    enum fz_code code = FZ_E_NO_MEMORY;
+    for (int64_t n = 0; code != FZ_OK; n++) {
+        FZ_CLEANUP(fz_arena_deinit) struct fz_arena small = fz_arena_make(limits.report_memory);
+        struct ingest_intake found;
+        struct fz_error err;
+        small.fail_after = n;
+        code = ingest_intake(&request, &limits, &small, &found, &err);
+        if (code == FZ_OK)
+            assert_int_equal(found.counted->n_sessions, 1);
+        else
+            assert_int_equal(code, FZ_E_NO_MEMORY);
+        assert_true(n < 1000);
+    }
 }
 
 int
@@ -185,6 +314,9 @@ main(void)
         cmocka_unit_test_setup_teardown(test_event, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_minidump, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_bad_report, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_run_summaries, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_summaries_among_reports, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_summaries_out_of_memory, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -144,8 +144,8 @@ test_run_summary(void **state)
         struct fz_span body = fz_span_cstr(summaries[i]);
         assert_int_equal(check_body(body, &limits, &format, id, &err), FZ_E_UNSUPPORTED);
         assert_string_equal(err.text,
-                            "KSCrash run summary: not a report; it says that a run of the "
-                            "app ended and is not stored");
+                            "KSCrash run summary: not a report; it says how a run of the app "
+                            "ended");
         assert_int_equal(ingest_parse(body, &limits, &arena, &report, &err), FZ_E_UNSUPPORTED);
     }
     /* Beside reports it costs only itself. */

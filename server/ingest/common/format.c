@@ -167,25 +167,40 @@ ingest_found_copy(struct ingest_found *found, const struct fz_buffer *text)
 }
 
 enum fz_code
-ingest_split_body(const struct ingest_context *in, struct fz_span body, struct fz_arena *arena,
+ingest_find_items(const struct ingest_context *in, struct fz_span body, struct fz_arena *arena,
                   struct ingest_item **ret, size_t *ret_n, size_t *ret_n_cut, struct fz_error *err)
 {
     struct ingest_found found = {.in = in, .arena = arena};
-    ingest_found_body(&found, body);
+    ingest_found_body(&found, body); /* adds at least one item, or fails */
     if (found.failed)
         return fz_arena_fail(arena, err);
-    bool any = false;
-    for (size_t i = 0; i < found.n; i++)
-        any = any || found.items[i].code == FZ_OK;
-    /* One broken report among good ones costs only itself: clients such as KSCrash send all that
-     * piled up, and delete it whatever the answer is. */
-    if (!any) {
-        *err = found.items[0].err; /* ingest_found_body() adds at least one item, or fails */
-        return found.items[0].code;
-    }
     *ret = found.items;
     *ret_n = found.n;
     *ret_n_cut = found.n_cut;
+    return FZ_OK;
+}
+
+enum fz_code
+ingest_split_body(const struct ingest_context *in, struct fz_span body, struct fz_arena *arena,
+                  struct ingest_item **ret, size_t *ret_n, size_t *ret_n_cut, struct fz_error *err)
+{
+    struct ingest_item *items = NULL;
+    size_t n = 0, n_cut = 0;
+    bool any = false;
+    enum fz_code code = ingest_find_items(in, body, arena, &items, &n, &n_cut, err);
+    if (code != FZ_OK)
+        return code;
+    for (size_t i = 0; i < n; i++)
+        any = any || items[i].code == FZ_OK;
+    /* One broken report among good ones costs only itself: clients such as KSCrash send all that
+     * piled up, and delete it whatever the answer is. */
+    if (!any) {
+        *err = items[0].err;
+        return items[0].code;
+    }
+    *ret = items;
+    *ret_n = n;
+    *ret_n_cut = n_cut;
     return FZ_OK;
 }
 

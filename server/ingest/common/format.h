@@ -40,6 +40,12 @@ struct ingest_format {
     enum fz_code (*parse)(struct fz_span body, const struct ingest_context *in,
                           struct fz_arena *arena, struct report *ret, struct fz_error *err);
 
+    /* For a body that `check` rejects as UNSUPPORTED since it is about a run of the app: that run, to be
+     * counted; its texts are in the arena. UNSUPPORTED, MALFORMED: it cannot be counted, or is
+     * something else. NULL where all bodies are reports. */
+    enum fz_code (*count)(struct fz_span body, const struct ingest_context *in,
+                          struct fz_arena *arena, struct ingest_session *ret, struct fz_error *err);
+
     /* Where one body may hold several reports: hand each of them to ingest_found_body(), as bytes
      * that this format or another one takes alone; nothing handed over means that the whole body is
      * one report. NULL where a body is always one. Bounded in time and memory. */
@@ -74,6 +80,11 @@ void ingest_found_item(struct ingest_found *found, const struct ingest_item *ite
 FZ_MUST_CHECK enum fz_code ingest_check_body(const struct ingest_context *in, struct fz_span body,
                                              struct ingest_item *ret);
 FZ_MUST_CHECK enum fz_code ingest_split_body(const struct ingest_context *in, struct fz_span body,
+                                             struct fz_arena *arena, struct ingest_item **ret,
+                                             size_t *ret_n, size_t *ret_n_cut,
+                                             struct fz_error *err);
+/* The same, but FZ_OK also if all of them are bad; at least one is there. */
+FZ_MUST_CHECK enum fz_code ingest_find_items(const struct ingest_context *in, struct fz_span body,
                                              struct fz_arena *arena, struct ingest_item **ret,
                                              size_t *ret_n, size_t *ret_n_cut,
                                              struct fz_error *err);

@@ -167,7 +167,8 @@ multipart_inside(struct fz_span body, const struct ingest_context *in,
     return format && format->inside ? format->inside(content, in, NULL) : format;
 }
 
-/* The item of a form that is one report, of what its part is. */
+/* The item of a form that is one report, of what its part is. One that is not keeps its own bytes:
+ * they may say what else it is. */
 static void
 found_form(struct ingest_found *found, struct fz_span body, const struct multipart_form *form,
            struct ingest_item *item)
@@ -177,7 +178,8 @@ found_form(struct ingest_found *found, struct fz_span body, const struct multipa
     if (*item->reader)
         snprintf(reader + len, sizeof(reader) - len, "/%zu/%.40s", form->report, item->reader);
     memcpy(item->reader, reader, sizeof(reader));
-    item->body = body;
+    if (item->code == FZ_OK)
+        item->body = body;
     item->parts = form->parts;
     item->n_parts = form->n_parts;
     ingest_found_item(found, item);
@@ -208,6 +210,7 @@ multipart_split(struct fz_span body, struct ingest_found *found, struct fz_error
         found->n = before;
         item.reader[0] = '\0'; /* it is taken out of the part again */
     } else {
+        item.body = content;
         fz_ignore(ingest_check_body(&in, content, &item) != FZ_OK); /* item.code has it */
     }
     found_form(found, body, &form, &item);

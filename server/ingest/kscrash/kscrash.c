@@ -9,7 +9,7 @@
  *                {"instruction_addr":4362092648,"object_addr":4362076160,"symbol_name":"..."}]}}]}}
  *
  * A report that an extension wrote about the app's corpse (version 3.0 of the client) has `corpse`
- * beside these. Its other payload, a summary of one run of the app, is not a report.
+ * beside these. Its other payload, a summary of one run of the app, is not a report (run_summary.c).
  *
  * A crash of the reporter itself: one report is "minimal" (crash.crashed_thread, no threads), and
  * either holds the unfinished one as `recrash_report` or is held by it.
@@ -55,32 +55,11 @@ is_header(struct fz_span value)
     return false;
 }
 
-/* {"schema_version":1,"run_id":"...","outcome":{...},"durations_ms":{...}}: sent for every run of the
- * app, crash or not. */
-static bool
-is_run_summary(struct fz_span text)
-{
-    unsigned schema = 0, run = 0, summary = 0;
-    struct json_walk walk = json_walk_start(text);
-    struct json_member member;
-    while (json_walk_next(&walk, &member)) {
-        schema += fz_span_is(member.key, "schema_version");
-        run += fz_span_is(member.key, "run_id");
-        summary += fz_span_is(member.key, "outcome") || fz_span_is(member.key, "durations_ms") ||
-                   fz_span_is(member.key, "sessions");
-        /* A report may have such members as well. */
-        if (fz_span_is(member.key, "crash") || fz_span_is(member.key, "framezero") ||
-            fz_span_is(member.key, "threads"))
-            return false;
-    }
-    return schema && run && summary;
-}
-
 static bool
 kscrash_detect(struct fz_span head)
 {
     bool crash = false, rest = false, header = false;
-    if (is_run_summary(head))
+    if (ingest_kscrash_is_summary(head))
         return true;
     struct json_walk walk = json_walk_start(head);
     struct json_member member;
@@ -117,10 +96,9 @@ need_crash(struct fz_span text, struct fz_error *err)
     struct json_walk walk = json_walk_start(text);
     struct json_member member;
     /* Stored as a report it would be counted as a crash. */
-    if (is_run_summary(text))
+    if (ingest_kscrash_is_summary(text))
         return fz_fail_at(err, FZ_E_UNSUPPORTED, 0,
-                          "KSCrash run summary: not a report; it says that a run of the app ended "
-                          "and is not stored");
+                          "KSCrash run summary: not a report; it says how a run of the app ended");
     while (json_walk_next(&walk, &member)) {
         if (((fz_span_is(member.key, "crash") || fz_span_is(member.key, "recrash_report") ||
               fz_span_is(member.key, "report")) &&
@@ -379,4 +357,5 @@ const struct ingest_format ingest_kscrash = {
     .detect = kscrash_detect,
     .check = kscrash_check,
     .parse = kscrash_parse,
+    .count = ingest_kscrash_count,
 };

@@ -1,11 +1,12 @@
 /*
  * The parts of a KSCrash report: kscrash.c (outer form, origin), error.c (what happened),
- * threads.c (stacks), images.c and profile.c (samples). bugsnag uses error.c, since Bugsnag's
+ * threads.c (stacks), images.c and profile.c (samples); and run_summary.c (not reports). bugsnag uses error.c, since Bugsnag's
  * notifier is made from KSCrash.
  */
 #ifndef INGEST_KSCRASH_H
 #define INGEST_KSCRASH_H
 
+#include "server/ingest/common/format.h"
 #include "server/ingest/common/json_member.h"
 
 /* One of the two reports that a file may hold: a crash, and a crash of the reporter within. */
@@ -15,6 +16,19 @@ struct ingest_kscrash {
     const json_t *crash, *error;
     const char *type; /* of the error: "mach", "nsexception"...; "" if unknown */
 };
+
+/* ---- run_summary.c ---- */
+
+/* {"schema_version":1,"run_id":"...","outcome":{...}}: how a run of the app ended, not a report. `text`
+ * may end anywhere. */
+bool ingest_kscrash_is_summary(struct fz_span text);
+/* As struct ingest_format has it. */
+FZ_MUST_CHECK enum fz_code ingest_kscrash_count(struct fz_span body,
+                                                const struct ingest_context *in,
+                                                struct fz_arena *arena, struct ingest_session *ret,
+                                                struct fz_error *err);
+
+/* ---- the other files ---- */
 
 /* Each fills its part of b->report; memory failures stay in b->failed. */
 void ingest_kscrash_read_error(const struct ingest_kscrash *k);

@@ -20,7 +20,7 @@ enum { JSON_DEPTH = 16, QUANTITY_MAX = 1000 * 1000 };
 
 struct counting {
     struct fz_arena *arena;
-    struct ingest_envelope *found;
+    struct ingest_counted *found;
 };
 
 static bool
@@ -166,7 +166,7 @@ add_item(struct counting *c, const struct sentry_item *item, const struct limits
 
 void
 sentry_count(const struct sentry_items *items, const struct limits *limits, struct fz_arena *arena,
-             struct ingest_envelope *ret)
+             struct ingest_counted *ret)
 {
     struct counting c = {.arena = arena, .found = ret};
     for (size_t i = 0; i < items->n; i++) {

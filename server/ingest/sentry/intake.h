@@ -20,7 +20,7 @@ FZ_MUST_CHECK enum fz_code sentry_envelope_check(const struct ingest_context *in
 
 /* All items that are counted, up to INGEST_COUNTED_MAX of each kind. What is odd is left out. */
 void sentry_count(const struct sentry_items *items, const struct limits *limits,
-                  struct fz_arena *arena, struct ingest_envelope *ret);
+                  struct fz_arena *arena, struct ingest_counted *ret);
 
 /* An event item and attachments as one envelope; `event` is JSON. For bodies that are not an event
  * by their look alone, and for those that bring one beside files. */
