@@ -144,6 +144,10 @@ FZ_MUST_CHECK enum fz_code api_find_project(struct api_call *call, const char *n
 FZ_MUST_CHECK enum fz_code api_admit(struct api *api, struct http_request *request,
                                      const struct api_grant *grant, enum api_takes takes,
                                      int *ret_status, struct fz_error *err);
+/* Count what a child found beside reports: runs of the app, and what a client did not send. */
+FZ_MUST_CHECK enum fz_code api_count_found(struct store *store, int64_t project_id,
+                                           const struct proto_intake *found, struct fz_arena *arena,
+                                           struct fz_error *err);
 /* Why a job failed, from its row, as a client may see it: without hosts and paths. NULL stays
  * NULL. */
 const char *api_stored_error(const char *text);
@@ -185,8 +189,9 @@ FZ_MUST_CHECK enum fz_code api_wait(struct api_call *call, api_check_fn check, v
 /* What became of the reports of one body. */
 struct api_accepted {
     const struct store_report_new *items; /* stored, or known before (is_duplicate) */
-    size_t n;
-    size_t n_refused;             /* reports in the body that cannot be read */
+    size_t n;                             /* 0 only with n_runs */
+    size_t n_runs;                        /* run summaries, which are counted as sessions */
+    size_t n_refused;                     /* reports in the body that cannot be read */
     const struct fz_error *first; /* why the first of those was refused; NULL if n_refused is 0 */
 };
 
@@ -200,6 +205,7 @@ struct api_intake {
     struct http_request *request;
     int64_t project_id;
     bool transient;      /* only passing through: hidden, never a duplicate, exactly one report */
+    bool counts_runs;    /* KSCrash's run summaries may come, too; else they are refused */
     struct fz_span body; /* lives until the answer: the request's, or in `arena` */
     struct proto_intake_request kind; /* what body it is; kind.kind 0 = any reports */
     const char *own_format;           /* the server made the body, in this format; NULL = it came
@@ -217,7 +223,8 @@ FZ_MUST_CHECK enum fz_code api_intake_read(const struct api_intake *intake,
                                            struct children_result *ret, struct fz_error *err);
 
 /*
- * Take in all reports of a body: read by a child, stored in one durable commit each with its job.
+ * Take in all reports of a body: read by a child, stored in one durable commit each with its job. Run
+ * summaries are counted before, unless `result` is given.
  * After FZ_OK `answer` is called, or the request is answered with an error if storing failed. On
  * failure nothing was answered and the arena is still the caller's: the codes of children_intake_read(), or
  * those of the first report if all are rejected.

@@ -19,7 +19,7 @@ struct batch {
     struct api_intake intake;
     struct fz_arena arena; /* what the child found, and what the client's protocol put there */
     struct store_report_new *items;
-    size_t n, n_refused;
+    size_t n, n_refused, n_runs;
     struct fz_error first;
     atomic_size_t n_open;    /* items that are not committed yet, and one for the submission */
     atomic_bool is_unstored; /* the store failed for at least one */
@@ -64,6 +64,7 @@ close_one(struct batch *batch)
         struct api_accepted accepted = {.items = batch->items,
                                         .n = batch->n,
                                         .n_refused = batch->n_refused,
+                                        .n_runs = batch->n_runs,
                                         .first = batch->n_refused ? &batch->first : NULL};
         count(batch);
         http_answer_within(request, 0);
@@ -195,7 +196,7 @@ add_found(struct batch *batch, const struct children_result *result, struct fz_e
         code = identify(result, item, batch->intake.body, row->body_sha256, err);
     }
     /* One that can be read is enough: the sender learns of the others in the answer. */
-    if (code == FZ_OK && batch->n == 0) {
+    if (code == FZ_OK && batch->n == 0 && batch->n_runs == 0) {
         if (batch->n_refused == 0)
             return fz_fail(err, FZ_E_MALFORMED, "no report in the body");
         *err = batch->first;
@@ -205,6 +206,26 @@ add_found(struct batch *batch, const struct children_result *result, struct fz_e
         fz_ignore(fz_fail(&batch->first, FZ_E_LIMIT, "more than %d reports in one body",
                           PROTO_ITEMS_MAX)); /* only fills it */
     batch->n_refused += found->n_cut;
+    return code;
+}
+
+/* Run summaries. Before the reports, whose commit answers the request: if that fails and the client
+ * sends all of them again, runs are known by their ids. */
+static enum fz_code
+count_runs(struct batch *batch, const struct proto_intake *found, struct fz_error *err)
+{
+    struct store *store = NULL;
+    if (found->n_sessions == 0)
+        return FZ_OK;
+    if (!batch->intake.counts_runs)
+        return fz_fail(err, FZ_E_UNSUPPORTED,
+                       "KSCrash run summary: not a report; send it to /api/v1/reports or "
+                       "/kscrash/KEY, where it is counted as a run of the app");
+    enum fz_code code = api_store_get(batch->intake.api, &store, err);
+    if (code == FZ_OK)
+        code = api_count_found(store, batch->intake.project_id, found, &batch->arena, err);
+    api_store_put(batch->intake.api, store);
+    batch->n_runs = found->n_sessions;
     return code;
 }
 
@@ -228,6 +249,8 @@ add_reports(struct batch *batch, struct fz_error *err)
     if (!intake.result) {
         intake.arena = &batch->arena;
         enum fz_code code = api_intake_read(&intake, &result, err);
+        if (code == FZ_OK)
+            code = count_runs(batch, &result.found, err);
         if (code != FZ_OK)
             return code;
         intake.result = &result;

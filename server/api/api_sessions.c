@@ -1,9 +1,11 @@
-/* How many runs of the app crashed: the sums of the session items of SDKs. */
+/* How many runs of the app crashed: what clients say of them, in and out. */
 #include <stdio.h>
+#include <string.h>
 
 #include "base/json/write.h"
 #include "base/time.h"
 #include "server/api/api_answer.h"
+#include "server/api/api_client.h"
 #include "server/api/api_handlers.h"
 #include "server/api/api_query.h"
 #include "storage/store_sessions.h"
@@ -11,6 +13,34 @@
 enum { LIST_DEFAULT = 100, LIST_MAX = 500, DISCARDED_MAX = 100 };
 
 static const int64_t DEFAULT_SPAN_MS = INT64_C(14) * 24 * 3600 * 1000;
+
+enum fz_code
+api_count_found(struct store *store, int64_t project_id, const struct proto_intake *found,
+                struct fz_arena *arena, struct fz_error *err)
+{
+    struct store_session *sessions = fz_arena_array(arena, found->n_sessions, sizeof(*sessions));
+    struct store_discarded *discarded =
+        fz_arena_array(arena, found->n_discarded, sizeof(*discarded));
+    if (!sessions || !discarded)
+        return fz_arena_fail(arena, err);
+    for (size_t i = 0; i < found->n_sessions; i++) {
+        const struct proto_session *one = &found->sessions[i];
+        sessions[i] = (struct store_session){.release = one->release,
+                                             .environment = one->environment,
+                                             .started_ms = one->started_ms,
+                                             .outcome = (enum store_session_outcome)one->outcome};
+        /* Two types, since protocol and storage must not know each other. */
+        memcpy(sessions[i].sid, one->sid, sizeof(one->sid));
+        memcpy(sessions[i].n, one->n, sizeof(one->n));
+    }
+    for (size_t i = 0; i < found->n_discarded; i++) {
+        const struct proto_discarded *one = &found->discarded[i];
+        discarded[i] = (struct store_discarded){one->reason, one->category, one->n};
+    }
+    const struct store_session_update update = {sessions, found->n_sessions, discarded,
+                                                found->n_discarded};
+    return store_session_put(store, project_id, &update, arena, err);
+}
 
 static void
 append_release(struct json_write *w, const struct store_session_count *count)

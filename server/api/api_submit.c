@@ -47,6 +47,8 @@ answer_several(struct http_request *request, const struct api_accepted *accepted
         json_write_close(&w, '}');
     }
     json_write_close(&w, ']');
+    if (accepted->n_runs)
+        json_write_u64(&w, "sessions", accepted->n_runs);
     /* Those that are stored must not be sent again because of the others. */
     if (accepted->n_refused) {
         json_write_u64(&w, "refused", accepted->n_refused);
@@ -56,6 +58,23 @@ answer_several(struct http_request *request, const struct api_accepted *accepted
     http_respond_json(request, 202, fz_buffer_span(&out));
 }
 
+/* Nothing was stored: there is no id to ask for, and nothing to wait for. */
+static void
+answer_counted(struct http_request *request, const struct api_accepted *accepted)
+{
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
+    struct json_write w = json_write_start(&out);
+    json_write_open(&w, NULL, '{');
+    json_write_text(&w, "status", "counted");
+    json_write_u64(&w, "sessions", accepted->n_runs);
+    if (accepted->n_refused) {
+        json_write_u64(&w, "refused", accepted->n_refused);
+        json_write_text(&w, "refused_why", accepted->first->text);
+    }
+    json_write_close(&w, '}');
+    http_respond_json(request, 200, fz_buffer_span(&out));
+}
+
 /* On the committer's thread: must not block. `user` is how the request waits for its report, NULL
  * if it does not; made before, so that nothing can fail after the commit. */
 static void
@@ -63,7 +82,12 @@ answer_accepted(struct http_request *request, const struct api_accepted *accepte
 {
     struct api_wait *wait = user;
     const struct store_report_new *item = accepted->items;
-    if (accepted->n + accepted->n_refused > 1) {
+    if (accepted->n == 0) {
+        answer_counted(request, accepted);
+        free(wait);
+        return;
+    }
+    if (accepted->n + accepted->n_refused + accepted->n_runs > 1) {
         /* Waiting is for one report: an answer with several would have to wait for all of them. */
         answer_several(request, accepted);
         free(wait);
@@ -138,6 +162,7 @@ submit(struct api *api, struct http_request *request, bool transient, struct fz_
                                       .request = request,
                                       .project_id = like.project_id,
                                       .transient = transient,
+                                      .counts_runs = !transient,
                                       .body = http_body(request),
                                       .answer = answer_accepted,
                                       .user = wait};

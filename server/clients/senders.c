@@ -49,6 +49,8 @@ answer_json(struct http_request *request, const struct api_accepted *accepted, v
     for (size_t i = 0; i < accepted->n; i++)
         json_write_text(&w, NULL, accepted->items[i].id);
     json_write_close(&w, ']');
+    if (accepted->n_runs)
+        json_write_u64(&w, "sessions", accepted->n_runs);
     /* The client deletes all of its reports now, so nothing else says that one is missing. */
     if (accepted->n_refused) {
         json_write_u64(&w, "refused", accepted->n_refused);
@@ -113,6 +115,7 @@ struct sender {
     api_accepted_fn answer;
     /* Answers a body that can never be read; NULL: with the error. */
     void (*refuse)(struct http_request *request, const struct fz_error *err);
+    bool counts_runs; /* KSCrash's run summaries, which may come without a report */
 };
 
 /* Answered as taken, although it is not a report: see above. */
@@ -142,6 +145,7 @@ post(void *app, struct http_request *request)
         .project_id = http_project_id(request),
         .body = http_body(request),
         .answer = sender->answer,
+        .counts_runs = sender->counts_runs,
     };
     enum fz_code code = api_intake(&intake, &err);
     if (code == FZ_OK)
@@ -154,22 +158,24 @@ post(void *app, struct http_request *request)
         http_respond_error(request, &err);
 }
 
-static const struct sender json = {answer_json, NULL}, quincy = {answer_quincy, refuse_quincy},
-                           hockey = {answer_hockey, refuse_400}, minidump = {answer_id, NULL},
-                           socorro = {answer_socorro, NULL};
+static const struct sender kscrash = {.answer = answer_json, .counts_runs = true},
+                           bugsnag = {.answer = answer_json},
+                           quincy = {.answer = answer_quincy, .refuse = refuse_quincy},
+                           hockey = {.answer = answer_hockey, .refuse = refuse_400},
+                           minidump = {.answer = answer_id}, socorro = {.answer = answer_socorro};
 
 /* ---- routes ------------------------------------------------------------------------------- */
 
 /* clang-format off */
 static const struct api_route rows[] = {
-    {"POST", "/kscrash/{key}", "kscrash_post", .user = &json},
+    {"POST", "/kscrash/{key}", "kscrash_post", .user = &kscrash},
     {"POST", "/quincy/{key}", "quincy_post", .user = &quincy},
     {"POST", "/crash_v300.php", "quincy_php_post", .user = &quincy}, /* ?key= */
     {"POST", "/api/2/apps/{key}/crashes", "hockey_post", .user = &hockey},
     {"POST", "/crashpad/{key}", "crashpad_post", .user = &minidump},
     {"POST", "/breakpad/{key}", "breakpad_post", .user = &minidump},
     {"POST", "/socorro/{key}", "socorro_post", .user = &socorro},
-    {"POST", "/bugsnag/{key}", "bugsnag_post", .user = &json},
+    {"POST", "/bugsnag/{key}", "bugsnag_post", .user = &bugsnag},
 };
 /* clang-format on */
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Reports of one run of an app: a crash that arrives in the process's report and the extension's is counted once."""
+"""Runs of an app: a crash that arrives in several reports is counted once; run summaries of KSCrash are sessions."""
 
 import json
 import uuid
@@ -94,6 +94,76 @@ class SameCrash(ServerCase):
             for n in range(2):
                 report = native(run, 10 + n, "signal", tags={"run": str(run)})
                 self.assertEqual(self.same(self.post({k: v for k, v in report.items() if v is not None})), [])
+
+
+def summary(run, reason="clean", **more):
+    return {
+        "schema_version": 1,
+        "run_id": run,
+        "device_id": "device",
+        "outcome": {"termination_reason": reason, "user_perceptible": True},
+        "durations_ms": {"active": 9000, "background": 0},
+        "sessions": {"records": []},
+        "app": {"bundle_id": "com.acme.shop", "short_version": "5.0", "version": "5001", "build_type": "app store"},
+        **more,
+    }
+
+
+class Summaries(ServerCase):
+    server_type = Server
+
+    def post(self, body, path="/api/v1/reports", token="ingest"):
+        return self.server.request("POST", path, body=json.dumps(body).encode(), token=token)
+
+    def counts(self):
+        """healthy, abnormal, crashed of the release; None without it."""
+        for release in self.expect(200, "GET", "/api/v1/sessions")["releases"]:
+            if release["release"] == "com.acme.shop@5.0+5001":
+                self.assertEqual(release["environment"], "app store")
+                return tuple(release[k] for k in ("healthy", "abnormal", "crashed"))
+        return None
+
+    def n_reports(self):
+        return self.expect(200, "GET", "/api/v1/reports?count=true")["count"]
+
+    def test_counted(self):
+        runs = [str(uuid.uuid4()).upper() for _ in range(6)]
+        counted = (200, {"status": "counted", "sessions": 1})
+        self.assertEqual(self.post(summary(runs[0])), counted)
+        self.assertEqual(self.post(summary(runs[0])), counted)  # the same run
+        self.assertEqual(self.post(summary(runs[1], "crash"), "/api/v1/reports?wait=20"), counted)
+        self.assertEqual(self.counts(), (1, 0, 1))
+        self.assertEqual(self.n_reports(), 0)
+        # As KSCrash's sink sends what has piled up: among reports, with what cannot be counted.
+        body = [summary(runs[2], "memory_limit"), kscrash(runs[2]), summary("7"), summary(runs[3])]
+        status, answer = self.post(body, f"/kscrash/{self.server.ingest_key}", token=None)
+        self.assertEqual((status, len(answer["reports"]), answer["sessions"], answer["refused"]), (200, 1, 2, 1))
+        self.assertIn("run_id is not a UUID", answer["refused_why"])
+        status, answer = self.post(body)
+        self.assertEqual((status, answer["sessions"], answer["refused"]), (202, 2, 1))
+        self.assertEqual((self.counts(), self.n_reports()), ((2, 1, 1), 1))
+        status, answer = self.post([summary(runs[4]), summary(runs[5], app={})])
+        self.assertEqual((status, answer["status"], answer["sessions"], answer["refused"]), (200, "counted", 1, 1))
+        status, answer = self.post([summary(runs[5])], f"/kscrash/{self.server.ingest_key}", token=None)
+        self.assertEqual((status, answer), (200, {"reports": [], "sessions": 1}))
+        self.assertEqual(self.counts(), (4, 1, 1))
+
+    def test_refused(self):
+        before = self.counts()
+        for body, why in (
+            (summary("7"), "run_id is not a UUID"),
+            (summary(str(uuid.uuid4()), app={"bundle_id": "a"}), "neither app.short_version nor app.version"),
+        ):
+            status, answer = self.post(body)
+            self.assertEqual(status, 415)
+            self.assertIn(why, answer["error"]["message"])
+        # Where reports only pass through, or the answer has to have a report's id, nothing is counted.
+        run = str(uuid.uuid4())
+        paths = ("/api/v1/symbolicate", f"/bugsnag/{self.server.ingest_key}", f"/crashpad/{self.server.ingest_key}")
+        for path in paths:
+            status, answer = self.post(summary(run), path, token="admin")
+            self.assertEqual(status, 415, answer)
+        self.assertEqual(self.counts(), before)
 
 
 if __name__ == "__main__":

@@ -94,35 +94,6 @@ submit_report(struct envelope *e)
 }
 
 static enum fz_code
-put_counted(struct api_call *call, const struct envelope *e, struct fz_error *err)
-{
-    const struct proto_intake *found = &e->result.found;
-    struct store_session *sessions =
-        fz_arena_array(call->arena, found->n_sessions, sizeof(*sessions));
-    struct store_discarded *discarded =
-        fz_arena_array(call->arena, found->n_discarded, sizeof(*discarded));
-    if (!sessions || !discarded)
-        return fz_arena_fail(call->arena, err);
-    for (size_t i = 0; i < found->n_sessions; i++) {
-        const struct proto_session *one = &found->sessions[i];
-        sessions[i] = (struct store_session){.release = one->release,
-                                             .environment = one->environment,
-                                             .started_ms = one->started_ms,
-                                             .outcome = (enum store_session_outcome)one->outcome};
-        /* Two types, since protocol and storage must not know each other. */
-        memcpy(sessions[i].sid, one->sid, sizeof(one->sid));
-        memcpy(sessions[i].n, one->n, sizeof(one->n));
-    }
-    for (size_t i = 0; i < found->n_discarded; i++) {
-        const struct proto_discarded *one = &found->discarded[i];
-        discarded[i] = (struct store_discarded){one->reason, one->category, one->n};
-    }
-    const struct store_session_update update = {sessions, found->n_sessions, discarded,
-                                                found->n_discarded};
-    return store_session_put(call->store, e->sender.project_id, &update, call->arena, err);
-}
-
-static enum fz_code
 count_and_submit(struct api_call *call, struct fz_error *err)
 {
     struct envelope *e = call->user;
@@ -131,7 +102,8 @@ count_and_submit(struct api_call *call, struct fz_error *err)
                      e->result.found.has_sessions ? API_TAKES_SESSIONS : API_TAKES_CLIENT_REPORTS))
         return FZ_OK;
     /* Before the report, whose commit answers the request. */
-    enum fz_code code = put_counted(call, e, err);
+    enum fz_code code =
+        api_count_found(call->store, e->sender.project_id, &e->result.found, call->arena, err);
     if (code == FZ_OK)
         submit_report(e);
     return code;

@@ -6,7 +6,6 @@
 
 #include "server/api/api_client.h"
 #include "server/http/http.h"
-#include "storage/store_sessions.h"
 
 /* ---- sdk_key.c: the key of a DSN -------------------- */
 
