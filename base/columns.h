@@ -49,6 +49,10 @@ struct fz_column {
     struct fz_column_filter filters[FZ_COLUMN_FILTERS];
     const char *
         choices; /* the only values that it has, "crash, hang": a filter refuses others; NULL = any */
+    /* The kind of term of storage's dictionary that it is, "version": then issues are filtered by it.
+     * is_detail: it is the second text of the term, as the build is of a version. */
+    const char *term;
+    bool is_detail;
     size_t offset; /* for the table's owner: where it finds the value */
 };
 

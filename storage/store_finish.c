@@ -20,7 +20,10 @@
  * A file is only "new" to a report until the report's next claim, so each file queues a report at
  * most once, even if the file turns out to be of no use to it.
  */
-#include "storage/store_private.h"
+#include <stdlib.h>
+
+#include "storage/store_record.h"
+#include "storage/store_runs.h"
 
 enum { FINISH_MEMORY = 16 * 1024 * 1024 };
 
@@ -63,20 +66,26 @@ or_null(int64_t number)
     return value;
 }
 
-/* What the end of a report finds out on its way. */
+/* One report of a batch, from its compression to its row. */
 struct ending {
+    struct store_report_end *end;
+    struct store_report_done done; /* end->done with only those learned names that are new */
+    void *result, *stripped;       /* compressed; owned */
+    size_t result_len, stripped_len;
+    struct store_recorded recorded;
     int64_t image_set, wait_set; /* 0 = empty */
     bool again;                  /* it was asked for once more while it was done */
     int64_t key;                 /* of its row */
     enum store_memory memory;    /* what its body is from then on; UNKNOWN: as before */
     struct store_run_report run; /* for counting a crash once */
+    struct store_record_row row;
 };
 
 static enum fz_code
-update_report(struct store *store, const struct store_job *job,
-              const struct store_report_done *done, struct ending *ending, struct fz_arena *arena,
-              struct fz_error *err)
+update_report(struct store *store, const struct store_job *job, struct ending *ending,
+              struct fz_arena *arena, struct fz_error *err)
 {
+    const struct store_report_done *done = &ending->done;
     struct sql_value args[SQL_MAX_PARAMS] = {
         sql_int(job->project_id),
         sql_text(job->subject),
@@ -97,96 +106,172 @@ update_report(struct store *store, const struct store_job *job,
         return fz_fail(err, FZ_E_CONFLICT, "report %s was deleted", job->subject);
     if (code != FZ_OK)
         return code;
+    bool is_first = sql_col_int(&rows, 2) == 1;
     ending->key = sql_col_int(&rows, 0);
     ending->run = (struct store_run_report){
-        .project_id = job->project_id, .id = job->subject, .is_first = sql_col_int(&rows, 2) == 1};
+        .project_id = job->project_id, .id = job->subject, .is_first = is_first};
     sql_col_copy(&rows, 1, ending->run.run, sizeof(ending->run.run));
+    ending->row = (struct store_record_row){ending->key, sql_col_int(&rows, 3), !is_first,
+                                            sql_col_int(&rows, 4) == 0};
     return FZ_OK;
 }
 
 static enum fz_code
-store_result(struct store *store, int64_t key, struct fz_span packed, struct fz_error *err)
+store_result(struct store *store, const struct ending *ending, struct fz_error *err)
 {
-    const struct sql_value args[] = {sql_int(key), sql_blob(packed)};
+    const struct sql_value args[] = {sql_int(ending->key),
+                                     sql_blob(fz_span_make(ending->result, ending->result_len))};
     return sql_exec(store->sql,
                     "INSERT INTO report_results (report_key, result) VALUES ($1, $2) "
                     "ON CONFLICT (report_key) DO UPDATE SET result = excluded.result",
                     args, FZ_ARRAY_LEN(args), NULL, err);
 }
 
-/* What is stored, compressed. */
-struct packed {
-    struct fz_span result, stripped; /* stripped: empty = the body has no memory */
-};
-
+/* One report, under the project's lock. CONFLICT: it is not this worker's any more, or was deleted;
+ * nothing was changed that other reports of the batch depend on. */
 static enum fz_code
-finish_report(struct store *store, const struct store_job *job,
-              const struct store_report_done *done, const struct packed *packed,
-              struct fz_arena *arena, struct fz_error *err)
+finish_report(struct store *store, struct ending *ending, struct store_record *record,
+              struct fz_error *err)
 {
+    const struct store_job *job = ending->end->job;
+    const struct store_report_done *done = &ending->done;
+    const struct fz_span stripped = fz_span_make(ending->stripped, ending->stripped_len);
+    struct fz_arena *arena = record->arena;
     struct store_job_row row = {0};
-    struct ending ending = {.key = 0};
     bool news = false;
-    FZ_CLEANUP(sql_rollbackp) struct sql *tx = NULL;
-    enum fz_code code = sql_begin(store->sql, &tx, err);
-    if (code == FZ_OK)
-        code = store_job_lock(store, job, &row, err);
-    if (code == FZ_OK)
-        /* Before the look for news, and until the commit: fact 2 above. */
-        code = sql_lock(tx, job->project_id, false, err);
+    enum fz_code code = store_job_lock(store, job, &row, err);
     if (code == FZ_OK)
         code = has_news(store, job, &row, done, arena, &news, err);
     if (code == FZ_OK)
         /* Under the project's lock, since the sweep deletes sets without reports under it. */
-        code = store_image_set(store, job->project_id, done, arena, &ending.image_set, err);
+        code = store_image_set(store, job->project_id, done, arena, &ending->image_set, err);
     if (code == FZ_OK)
-        code = store_wait_set(store, job->project_id, done, arena, &ending.wait_set, err);
-    ending.again = row.again;
+        code = store_wait_set(store, job->project_id, done, arena, &ending->wait_set, err);
+    ending->again = row.again;
     /* What is done once more needs the memory: the next end removes it. */
     if (code == FZ_OK && !news && !row.again)
-        code = store_body_strip(store, job, packed->stripped, &ending.memory, err);
+        code = store_body_strip(store, job, stripped, &ending->memory, err);
     if (code == FZ_OK)
-        code = update_report(store, job, done, &ending, arena, err);
+        code = update_report(store, job, ending, arena, err);
+    if (code != FZ_OK)
+        return code;
+    code = store_run_settle(store->sql, &ending->run, err);
     if (code == FZ_OK)
-        code = store_run_settle(tx, &ending.run, err);
+        code = store_record_add(record, &ending->recorded, &ending->row, err);
     if (code == FZ_OK)
-        code = store_result(store, ending.key, packed->result, err);
+        code = store_result(store, ending, err);
     if (code == FZ_OK)
         /* In this transaction: a report that fails leaves no names. */
         code = store_learned_add(store, job, done, arena, err);
     if (code == FZ_OK)
         code = news || row.again ? store_job_requeue(store, job->id, row.again, err)
                                  : store_job_delete(store, job->id, err);
+    return code;
+}
+
+static enum fz_code
+finish_batch(struct store *store, struct ending *endings, size_t n, struct store_record *record,
+             struct fz_error *err)
+{
+    FZ_CLEANUP(sql_rollbackp) struct sql *tx = NULL;
+    enum fz_code code = sql_begin(store->sql, &tx, err);
+    if (code == FZ_OK)
+        /* Before the look for news, and until the commit: fact 2 above. */
+        code = sql_lock(tx, record->project_id, record->is_exclusive, err);
+    for (size_t i = 0; code == FZ_OK && i < n; i++) {
+        struct store_report_end *end = endings[i].end;
+        code = finish_report(store, &endings[i], record, &end->err);
+        end->code = code == FZ_E_CONFLICT ? code : FZ_OK;
+        if (code == FZ_E_CONFLICT)
+            code = FZ_OK;
+        else if (code != FZ_OK && err)
+            *err = end->err;
+    }
+    if (code == FZ_OK)
+        code = store_record_end(record, err);
     if (code == FZ_OK)
         code = sql_notify(tx, err);
     return code == FZ_OK ? sql_commit(&tx, err) : code;
+}
+
+/* Before the transaction, which holds locks that others wait for: compression, new names, terms. */
+static enum fz_code
+prepare(struct store *store, struct ending *ending, struct fz_arena *arena, struct fz_error *err)
+{
+    const struct store_job *job = ending->end->job;
+    struct store_report_done *done = &ending->done;
+    enum fz_code code = store_pack(done->result, &ending->result, &ending->result_len, err);
+    if (code == FZ_OK && done->stripped.len)
+        code = store_pack(done->stripped, &ending->stripped, &ending->stripped_len, err);
+    if (code == FZ_OK)
+        code = store_learned_news(store, job, done, arena, err);
+    if (code == FZ_OK)
+        code = store_record_prepare(store, job->project_id, done, arena, &ending->recorded, err);
+    return code;
+}
+
+static void
+drop_endings(struct ending *endings, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        free(endings[i].result);
+        free(endings[i].stripped);
+        store_record_deinit(&endings[i].recorded);
+    }
+}
+
+/* Most batches belong to issues that are known; only a new key needs the lock for itself. */
+static enum fz_code
+finish_prepared(struct store *store, struct ending *endings, size_t n, struct fz_error *err)
+{
+    bool is_exclusive = store->sql->driver->has_one_writer, needs_exclusive;
+    int n_tries = 0;
+    enum fz_code code;
+    do {
+        /* A new one for each try, or a retry could run out of memory that the first try used. */
+        FZ_CLEANUP(fz_arena_deinit) struct fz_arena arena = fz_arena_make(n * FINISH_MEMORY);
+        struct store_record record = {.store = store,
+                                      .project_id = endings[0].end->job->project_id,
+                                      .arena = &arena,
+                                      .is_exclusive = is_exclusive,
+                                      .deltas = {.arena = &arena}};
+        code = finish_batch(store, endings, n, &record, err);
+        needs_exclusive = code != FZ_OK && record.needs_exclusive && !is_exclusive;
+        is_exclusive = is_exclusive || needs_exclusive;
+    } while (needs_exclusive || sql_try_again(store->sql, code, &n_tries));
+    return code;
+}
+
+enum fz_code
+store_job_finish_reports(struct store *store, struct store_report_end *ends, size_t n,
+                         struct fz_error *err)
+{
+    struct ending endings[STORE_ENDS_MAX];
+    if (n == 0 || n > STORE_ENDS_MAX)
+        return n ? fz_fail(err, FZ_E_LIMIT, "%zu reports at once", n) : FZ_OK;
+    FZ_CLEANUP(fz_arena_deinit) struct fz_arena arena = fz_arena_make(n * FINISH_MEMORY);
+    enum fz_code code = FZ_OK;
+    for (size_t i = 0; i < n; i++)
+        endings[i] = (struct ending){.end = &ends[i], .done = *ends[i].done};
+    for (size_t i = 0; code == FZ_OK && i < n; i++)
+        code = prepare(store, &endings[i], &arena, err);
+    if (code == FZ_OK)
+        code = finish_prepared(store, endings, n, err);
+    drop_endings(endings, n);
+    return code;
 }
 
 enum fz_code
 store_job_finish_report(struct store *store, const struct store_job *job,
                         const struct store_report_done *done, struct fz_error *err)
 {
-    FZ_CLEANUP(store_freep) void *result = NULL;
-    FZ_CLEANUP(store_freep) void *stripped = NULL;
-    size_t result_len = 0, stripped_len = 0;
-    FZ_CLEANUP(fz_arena_deinit) struct fz_arena news_arena = fz_arena_make(FINISH_MEMORY);
-    struct store_report_done fresh = *done;
-    /* Compressed before the transaction, which holds locks that others wait for. */
-    enum fz_code code = store_pack(done->result, &result, &result_len, err);
-    if (code == FZ_OK && done->stripped.len)
-        code = store_pack(done->stripped, &stripped, &stripped_len, err);
-    if (code == FZ_OK)
-        code = store_learned_news(store, job, &fresh, &news_arena, err);
-    if (code != FZ_OK)
-        return code;
-    const struct packed packed = {fz_span_make(result, result_len),
-                                  fz_span_make(stripped, stripped_len)};
-    int n_tries = 0;
-    do {
-        /* A new one for each try, or a retry could run out of memory that the first try used. */
-        FZ_CLEANUP(fz_arena_deinit) struct fz_arena arena = fz_arena_make(FINISH_MEMORY);
-        code = finish_report(store, job, &fresh, &packed, &arena, err);
-    } while (sql_try_again(store->sql, code, &n_tries));
+    struct store_report_end end = {.job = job, .done = done};
+    enum fz_code code = store_job_finish_reports(store, &end, 1, err);
+    if (code == FZ_OK && end.code != FZ_OK) {
+        if (err)
+            *err = end.err;
+        return end.code;
+    }
     return code;
 }
 

@@ -1,8 +1,9 @@
-#include "storage/store_private.h"
+#include "storage/store_jobs.h"
 
 #include <stdio.h>
 
 #include "base/time.h"
+#include "storage/store_private.h"
 
 static const int64_t SWEEP_EVERY_MS = 60 * 1000;
 /* An HTTP request waits for a transient report; after this time none comes back for it. */

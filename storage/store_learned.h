@@ -9,7 +9,7 @@
 #ifndef STORE_LEARNED_H
 #define STORE_LEARNED_H
 
-#include "storage/store.h"
+#include "storage/store_jobs.h"
 
 enum {
     STORE_LEARNED_ASK = 256,             /* offsets of one question */

@@ -1,5 +1,5 @@
-#include "storage/store_private.h"
 #include "storage/store_request.h"
+#include "storage/store_terms.h"
 
 #include <stdlib.h>
 
@@ -47,6 +47,7 @@ store_close(struct store *store)
         return;
     sql_close(store->sql);
     store_drop_columns(store);
+    store_term_cache_destroy(store->terms);
     free(store);
 }
 

@@ -7,8 +7,8 @@
 #include "base/buffer.h"
 #include "storage/blob/blob.h"
 #include "storage/sql/sql.h"
-#include "storage/store.h"
 #include "storage/store_fair.h"
+#include "storage/store_jobs.h"
 
 enum { STORE_SET_KINDS = 2 };
 
@@ -20,6 +20,7 @@ struct store {
     struct store_fair fair;              /* what this worker has done for each project */
     bool no_uploads;                     /* leave them to others */
     int64_t lanes_after;                 /* the next claim looks at projects beyond this one */
+    struct store_term_cache *terms;      /* of store_terms.h; owned */
     unsigned usage_slot;                 /* where this connection counts usage */
     int64_t swept_sets[STORE_SET_KINDS]; /* the last set that store_sweep_rows() looked at */
     int64_t swept_ms;             /* monotonic: when transient reports were last cleared away */

@@ -4,7 +4,7 @@
 
 #define SELECT_PROJECTS                                                                  \
     "SELECT id, name, created_ms, cut_prefixes, show_values, keep_memory, memory_days, " \
-    "redact_allow, redact_deny FROM projects"
+    "redact_allow, redact_deny, rules, rules_version FROM projects"
 
 static bool
 is_name(const char *name)
@@ -60,6 +60,8 @@ read_projects(struct store *store, const char *text, const struct sql_value *arg
                                       .name = sql_col_text(&rows, 1, arena),
                                       .created_ms = sql_col_int(&rows, 2),
                                       .cut_prefixes = sql_col_text(&rows, 3, arena),
+                                      .rules = sql_col_text(&rows, 9, arena),
+                                      .rules_version = sql_col_int(&rows, 10),
                                       .privacy = {.values = sql_col_int(&rows, 4) != 0,
                                                   .keep_memory = sql_col_int(&rows, 5) != 0,
                                                   .memory_days = sql_col_int(&rows, 6),

@@ -1,4 +1,4 @@
-#include "storage/store_private.h"
+#include "storage/store_record.h"
 #include "storage/store_request.h"
 
 /* ---- read ---- */
@@ -140,16 +140,18 @@ delete_row(struct sql *tx, struct store_run_report *report, bool *ret_transient,
     if (code == FZ_OK)
         code = sql_query(tx,
                          "DELETE FROM reports WHERE project_id = $1 AND id = $2 RETURNING "
-                         "transient, run_id",
+                         "transient, run_id, received_ms, key",
                          args, 2, &rows, err);
     bool row = sql_row(&rows, &code, err);
     if (code == FZ_OK && !row)
         return no_report(err);
     if (code != FZ_OK)
         return code;
+    int64_t received_ms = sql_col_int(&rows, 2), key = sql_col_int(&rows, 3);
     *ret_transient = sql_col_int(&rows, 0) != 0;
     sql_col_copy(&rows, 1, report->run, sizeof(report->run));
-    return FZ_OK;
+    sql_rows_close(&rows);
+    return store_record_forget(tx, report->project_id, received_ms, key, err);
 }
 
 static enum fz_code

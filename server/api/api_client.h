@@ -11,7 +11,7 @@
 #include "server/api/api.h"
 #include "server/children/intake.h"
 #include "storage/blob/blob.h"
-#include "storage/store.h"
+#include "storage/store_jobs.h"
 
 /* ---- routes --------------------------------------------------------------------------------- */
 

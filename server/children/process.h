@@ -12,10 +12,10 @@
 #include "server/protocol/protocol.h"
 #include <sys/types.h>
 
-/* Called about every CHILD_TICK_MS while the child works, to renew leases. Anything but FZ_OK ends
+/* Called about every CHILD_TICK_MS while the child works, to renew leases and store what is finished. Anything but FZ_OK ends
  * the wait, and the child, with that code; it must not be NOT_FOUND or UNAVAILABLE. */
 typedef enum fz_code (*child_tick_fn)(void *user, struct fz_error *err);
-enum { CHILD_TICK_MS = 5000 };
+enum { CHILD_TICK_MS = 250 };
 
 /* When the next child may be started, after some that ended before they were ready. Zeroed at first; any thread. */
 struct child_process_backoff {

@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "base/time.h"
 #include "server/worker/worker.h"
+#include "storage/store_jobs.h"
 #include "symbolicator/symbolicator.h"
 
 enum { CORES_MAX = 64 };

@@ -30,9 +30,8 @@ job_drop_held(struct worker *w, size_t i)
 }
 
 enum fz_code
-job_beat(void *worker, struct fz_error *err)
+job_beat(struct worker *w, struct fz_error *err)
 {
-    struct worker *w = worker;
     int64_t now = fz_time_monotonic_ms();
     if (now - w->beat_ms < JOB_BEAT_MS)
         return FZ_OK;

@@ -1,8 +1,8 @@
 /*
  * One job from its claim to its end, on the trusted side.
  *
- * worker.c claims and ends jobs, job_report.c and job_upload.c do the work, job.c keeps the
- * leases and deletes what is no longer needed.
+ * worker.c claims jobs, job_report.c and job_upload.c do the work, job_end.c ends them, job.c keeps
+ * the leases and deletes what is no longer needed.
  */
 #ifndef WORKER_JOB_H
 #define WORKER_JOB_H
@@ -10,7 +10,7 @@
 #include "server/children/process.h"
 #include "server/worker/worker.h"
 #include "storage/blob/blob.h"
-#include "storage/store.h"
+#include "storage/store_jobs.h"
 
 enum {
     JOB_BATCH = 8,
@@ -20,12 +20,36 @@ enum {
     JOB_SYMBOLS_WALL_FACTOR = 10
 };
 
+struct job_result { /* for the log line and metrics */
+    uint64_t n_unblocked;
+    const char *status; /* of a report; static or NULL */
+    size_t n_files;     /* of an upload */
+};
+
+/* A job that is not running any more. */
+struct job_end {
+    struct store_job job;
+    struct job_result made;
+    bool died; /* a child died of it */
+    int64_t began_ms;
+};
+
+/* A report that was read and waits to be stored together with others. */
+struct job_made {
+    struct job_end end;
+    struct fz_arena arena; /* of `done` */
+    struct store_report_done done;
+    int64_t made_ms;
+};
+
 struct worker {
     const struct worker_config *config;
     struct store *store;
     struct blob_store *blobs;
     struct store_job held[JOB_BATCH]; /* claimed; [0] runs */
     size_t n_held;
+    struct job_made made[JOB_BATCH]; /* of one project */
+    size_t n_made;
     int64_t beat_ms;                  /* monotonic: when the leases were renewed last */
     int64_t swept_ms;                 /* monotonic: when old chunks were deleted last */
     int64_t checked_ms;               /* monotonic: when the schema was looked at last */
@@ -35,26 +59,31 @@ struct worker {
     struct child_process_backoff backoff;
 };
 
-struct job_result { /* for the log line and metrics */
-    uint64_t n_unblocked;
-    const char *status; /* of a report; static or "" */
-    size_t n_files;     /* of an upload */
-};
-
-/* Renew the leases of all jobs held, if it is time; for child_process.tick. CONFLICT: the one that
+/* Renew the leases of all jobs held, if it is time. CONFLICT: the one that
  * runs is not ours any more. */
-FZ_MUST_CHECK enum fz_code job_beat(void *worker, struct fz_error *err);
+FZ_MUST_CHECK enum fz_code job_beat(struct worker *worker, struct fz_error *err);
 
 /*
- * Do the job and store its result.
+ * Have the report of end->job read. The result waits in worker->made until job_store_made().
  *
- * CONFLICT: the lease was lost, nothing was stored. Any other failure: the caller ends the job with
- * it; *ret_died: a child died of it.
+ * CONFLICT: the lease was lost. Any other failure: the caller ends the job with it; end->died: a
+ * child died of it.
  */
-FZ_MUST_CHECK enum fz_code job_report(struct worker *worker, const struct store_job *job,
-                                      struct job_result *ret, bool *ret_died, struct fz_error *err);
+FZ_MUST_CHECK enum fz_code job_report(struct worker *worker, struct job_end *end,
+                                      struct fz_error *err);
+/* Do the job and store its result; failures as above. */
 FZ_MUST_CHECK enum fz_code job_upload(struct worker *worker, const struct store_job *job,
                                       struct job_result *ret, bool *ret_died, struct fz_error *err);
+
+/* The end of a job: `code` is FZ_OK if its result was stored. */
+void job_end(struct worker *worker, const struct job_end *end, enum fz_code code,
+             struct fz_error *err);
+/* Whether the results that wait must be stored before the job `next` begins. */
+bool job_made_is_due(const struct worker *worker, const struct store_job *next);
+/* Store all results that wait, and end their jobs. */
+void job_store_made(struct worker *worker);
+/* For child_process.tick: job_store_made() and job_beat(). */
+FZ_MUST_CHECK enum fz_code job_tick(void *worker, struct fz_error *err);
 
 void job_warn(const char *what, const struct fz_error *err);
 

@@ -3,6 +3,7 @@
 #include "base/attr.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "base/time.h"
 #include "server/report/columns.h"
 #include "server/worker/job.h"
 #include "storage/store_learned.h"
@@ -283,14 +284,14 @@ copy_info(const struct worker *w, const struct proto_info *info, struct fz_arena
 }
 
 static enum fz_code
-run(struct worker *w, const struct store_job *job, struct fz_arena *arena, struct job_result *ret,
-    struct fz_error *err)
+run(struct worker *w, struct job_end *end, struct job_made *made, struct fz_error *err)
 {
     static const struct child_process_answer kinds[] = {{PROTO_INDEX, answer_index},
                                                         {PROTO_INDEX_GET, answer_index_get},
                                                         {PROTO_LEARNED, answer_learned},
                                                         {PROTO_SYMBOLS, answer_symbols},
                                                         {0}};
+    const struct store_job *job = &end->job;
     const struct child_process_plan plan = {.role = PROTO_ROLE_REPORTS,
                                             .project_id = job->project_id,
                                             .requests_max = JOB_CHILD_REPORTS,
@@ -299,7 +300,6 @@ run(struct worker *w, const struct store_job *job, struct fz_arena *arena, struc
                                             .backoff = &w->backoff};
     FZ_CLEANUP(fz_closep) int result_fd = -1;
     struct answers answers = {.worker = w, .job = job};
-    struct store_report_done done = {.n_waits = 0};
     struct proto_info info;
     enum fz_code code = children_file_make((struct fz_span){NULL, 0}, &result_fd, err);
     if (code == FZ_OK)
@@ -308,32 +308,41 @@ run(struct worker *w, const struct store_job *job, struct fz_arena *arena, struc
         return code;
     /* From here on the time counts, also that of sending the report. */
     child_process_begin(&w->child, w->config->limits->child_wall_s);
-    code = send_report(w, job, result_fd, arena, err);
+    code = send_report(w, job, result_fd, &made->arena, err);
     if (code == FZ_OK)
         code = child_process_converse(&w->child, kinds, &answers, err);
     if (code == FZ_OK)
-        code = read_result(w, result_fd, arena, &info, &done, err);
+        code = read_result(w, result_fd, &made->arena, &info, &made->done, err);
+    if (code == FZ_OK)
+        code = copy_info(w, &info, &made->arena, &made->done, err);
     if (code != FZ_OK)
         return code;
-    code = copy_info(w, &info, arena, &done, err);
-    if (code != FZ_OK)
-        return code;
-    ret->status = store_report_status_name(done.status);
+    end->made.status = store_report_status_name(made->done.status);
     count(w, &info);
-    return store_job_finish_report(w->store, job, &done, err);
+    return FZ_OK;
+}
+
+static void
+made_deinit(struct job_made *made)
+{
+    fz_arena_deinit(&made->arena);
 }
 
 enum fz_code
-job_report(struct worker *worker, const struct store_job *job, struct job_result *ret,
-           bool *ret_died, struct fz_error *err)
+job_report(struct worker *worker, struct job_end *end, struct fz_error *err)
 {
+    const struct limits *limits = worker->config->limits;
+    FZ_CLEANUP(made_deinit) struct job_made made = {.made_ms = 0};
     /* The body with and without memory, the result and its lists. */
-    FZ_CLEANUP(fz_arena_deinit)
-    struct fz_arena arena = fz_arena_make(worker->config->limits->report_inflated_bytes * 2 +
-                                          2 * worker->config->limits->report_memory);
-    *ret = (struct job_result){.status = ""};
+    fz_arena_init(&made.arena, limits->report_inflated_bytes * 2 + 2 * limits->report_memory);
     worker->child.died = false;
-    enum fz_code code = run(worker, job, &arena, ret, err);
-    *ret_died = code != FZ_OK && worker->child.died;
-    return code;
+    enum fz_code code = run(worker, end, &made, err);
+    end->died = code != FZ_OK && worker->child.died;
+    if (code != FZ_OK)
+        return code;
+    made.end = *end;
+    made.made_ms = fz_time_monotonic_ms();
+    worker->made[worker->n_made++] = made;
+    made.arena = fz_arena_make(0); /* it went along */
+    return FZ_OK;
 }

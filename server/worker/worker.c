@@ -20,90 +20,30 @@ enum {
     BACKOFF_STEP_MS = 100, /* the longest that a stop waits */
     SCHEMA_EVERY_MS = 10 * 1000,
     HOLD_MS = 30,
-    QUOTED = 400,
     SLOTS = 64
 };
-
-static enum metrics_job_result
-end_job(struct worker *w, const struct store_job *job, enum fz_code code, bool died,
-        struct fz_error *why)
-{
-    if (code == FZ_OK)
-        return METRICS_JOB_DONE;
-    /* Another worker has the job now: whatever is known of it is stored by that one. */
-    if (code == FZ_E_CONFLICT)
-        return METRICS_JOB_LOST;
-    struct fz_error err;
-    enum fz_code ended = store_job_fail(w->store, job, code, why->text, died, &err);
-    if (ended == FZ_E_CONFLICT)
-        return METRICS_JOB_LOST;
-    if (ended != FZ_OK) { /* the lease will run out and the job be due again */
-        char quoted[QUOTED];
-        fz_log(FZ_LOG_WARN, "job cannot be ended", "id=%lld error=%s", (long long)job->id,
-               fz_log_quote(err.text, quoted, sizeof(quoted)));
-        return METRICS_JOB_RETRY;
-    }
-    /* As store_job_fail() decides; here only for the log line and the metrics. */
-    bool again = died || code == FZ_E_UNAVAILABLE || code == FZ_E_NO_MEMORY;
-    return again ? METRICS_JOB_RETRY : METRICS_JOB_FAILED;
-}
-
-static void
-observe(struct worker *w, const struct store_job *job, enum metrics_job_result result, bool died,
-        int64_t ms)
-{
-    struct metrics *m = w->config->metrics;
-    if (!m)
-        return;
-    m->jobs[job->kind][result]++;
-    metrics_observe_us(m->job_bucket[job->kind], &m->job_sum_us[job->kind], (uint64_t)ms * 1000);
-    if (died)
-        m->child_deaths++;
-}
-
-static void
-log_job(const struct store_job *job, const struct job_result *made, enum metrics_job_result result,
-        const struct fz_error *err, int64_t ms)
-{
-    static const char *const words[METRICS_JOB_RESULTS] = {"done", "retry", "failed", "lost"};
-    const char *kind = job->kind == STORE_JOB_UPLOAD ? "upload" : "report";
-    char quoted[QUOTED], detail[QUOTED + 100];
-    if (result != METRICS_JOB_DONE)
-        snprintf(detail, sizeof(detail), "attempt=%u result=%s code=%s error=%s", job->attempt,
-                 words[result], fz_code_name(err->code),
-                 fz_log_quote(err->text, quoted, sizeof(quoted)));
-    else if (job->kind == STORE_JOB_UPLOAD)
-        snprintf(detail, sizeof(detail), "result=done files=%zu unblocked=%llu", made->n_files,
-                 (unsigned long long)made->n_unblocked);
-    else
-        snprintf(detail, sizeof(detail), "result=done status=%s", made->status);
-    fz_log(result == METRICS_JOB_DONE ? FZ_LOG_INFO : FZ_LOG_WARN, "job",
-           "id=%lld kind=%s project=%lld %s=%s %s ms=%lld", (long long)job->id, kind,
-           (long long)job->project_id, kind, job->subject, detail, (long long)ms);
-}
 
 /* Work on held[0] and let go of it. */
 static void
 run_first(struct worker *w)
 {
-    /* A copy: the log line needs it after its place in the list is free again. */
-    struct store_job job = w->held[0];
+    struct store_job *job = &w->held[0];
+    struct job_end end = {.job = *job, .began_ms = fz_time_monotonic_ms()};
     struct fz_error err = {.code = FZ_OK, .offset = -1};
-    struct job_result made;
-    bool died = false;
-    int64_t began = fz_time_monotonic_ms();
-    if (job.kind == STORE_JOB_UPLOAD)
-        job_release_held(w, 1); /* it may take minutes, and other workers may be idle */
-    enum fz_code code = job.kind == STORE_JOB_UPLOAD ? job_upload(w, &job, &made, &died, &err)
-                                                     : job_report(w, &job, &made, &died, &err);
+    bool is_upload = job->kind == STORE_JOB_UPLOAD;
+    /* An upload may take minutes: results do not wait for it, and other workers may be idle. */
+    if (is_upload) {
+        job_store_made(w);
+        job_release_held(w, 1);
+    }
+    enum fz_code code =
+        is_upload ? job_upload(w, &end.job, &end.made, &end.died, &err) : job_report(w, &end, &err);
     /* For the log line; a function may return a code without filling the struct. */
     err.code = code;
-    enum metrics_job_result result = end_job(w, &job, code, died, &err);
+    /* A report that was read waits for the next ones; storing it is its end. */
+    if (is_upload || code != FZ_OK)
+        job_end(w, &end, code, &err);
     job_drop_held(w, 0);
-    int64_t ms = fz_time_monotonic_ms() - began;
-    store_job_spent(w->store, &job, ms * 1000);
-    observe(w, &job, result, died, ms);
-    log_job(&job, &made, result, &err, ms);
 }
 
 /* A child serves one project: of what is held, its project's jobs first. */
@@ -200,14 +140,17 @@ work(struct worker *w, worker_stop_fn stop, void *user, struct fz_error *ret_err
         while (w->n_held > 0 && !stop(user)) {
             choose_first(w);
             run_first(w);
+            if (w->n_held == 0 || job_made_is_due(w, &w->held[0]))
+                job_store_made(w);
             /* The lease of the next job ended while the last one ran. */
-            if (job_beat(w, NULL) == FZ_E_CONFLICT)
+            if (w->n_held > 0 && job_beat(w, NULL) == FZ_E_CONFLICT)
                 job_drop_held(w, 0);
             /* The jobs take longer than expected, and more urgent ones may have come meanwhile. */
             if (fz_time_monotonic_ms() - claimed_ms > HOLD_MS ||
                 child_process_wait_ms(&w->backoff) > 0)
                 job_release_held(w, 0);
         }
+        job_store_made(w);
     }
     job_release_held(w, 0);
     return FZ_OK;
@@ -240,7 +183,7 @@ worker_run(const struct worker_config *config, worker_stop_fn stop, void *user,
         fz_ignore(setrlimit(RLIMIT_NOFILE, &files) !=
                   0); /* large archives then fail with a message */
     }
-    struct worker w = {.config = config, .child = {.sock = -1, .tick = job_beat, .tick_user = &w}};
+    struct worker w = {.config = config, .child = {.sock = -1, .tick = job_tick, .tick_user = &w}};
     enum fz_code code = store_open(config->database_url, &w.store, err);
     if (code == FZ_OK)
         code = store_set_columns(w.store, &report_columns, err);

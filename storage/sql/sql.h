@@ -145,7 +145,10 @@ struct sql_driver {
     const char *skip_locked; /* the same, passing over rows that others hold */
     const char *like;        /* LIKE without regard to case */
     const char *in_few,
-        *in_few_end;          /* "IN (" for a handful of rows, which must not become a scan */
+        *in_few_end; /* "IN (" for a handful of rows, which must not become a scan */
+    /* Have a new text of terms found by its parts; NULL: an index does so by itself. */
+    const char *text_added;
+    bool has_one_writer;      /* whoever is in a transaction is alone */
     const char *begin;        /* start to write */
     const char *notify;       /* sql_notify(); NULL: those who wait need none */
     const char *bytes_query;  /* the size of the database */

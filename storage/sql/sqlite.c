@@ -385,6 +385,8 @@ sql_sqlite_create(struct sql **ret, struct fz_error *err)
         .like = "LIKE",
         .in_few = "IN (",
         .in_few_end = ")",
+        .text_added = "INSERT INTO term_texts (rowid, text) VALUES ($1, $2)",
+        .has_one_writer = true,
         /* IMMEDIATE: a transaction that starts by reading could not become a writer any more once
          * another connection has written. */
         .begin = "BEGIN IMMEDIATE",

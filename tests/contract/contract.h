@@ -16,7 +16,7 @@
 #include <cmocka.h>
 
 #include "server/report/columns.h"
-#include "storage/store.h"
+#include "storage/store_jobs.h"
 
 struct contract {
     char url[512];
@@ -95,5 +95,6 @@ int contract_run_sessions(void);
 int contract_run_usage(void);
 int contract_run_memory(void);
 int contract_run_runs(void);
+int contract_run_grouping(void);
 
 #endif

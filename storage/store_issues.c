@@ -1,0 +1,97 @@
+#include "storage/store_issues.h"
+
+#include "base/text.h"
+#include "storage/store_private.h"
+
+#define SELECT_ISSUE                                                                         \
+    "SELECT i.number, i.title, i.kind, i.state, i.is_regressed, i.is_placeholder, "          \
+    "coalesce((SELECT m.number FROM issues m WHERE m.id = i.merged_into), 0), i.first_ms, "  \
+    "i.last_ms, f.text, f.detail, l.text, l.detail, i.n_reports, i.n_users, i.assignee "     \
+    "FROM issues i LEFT JOIN terms f ON f.id = i.first_version LEFT JOIN terms l ON l.id = " \
+    "i.last_version"
+
+static const char *
+text_or_null(struct sql_rows *rows, int column, struct fz_arena *arena)
+{
+    return sql_col_bytes(rows, column).len ? sql_col_text(rows, column, arena) : NULL;
+}
+
+static void
+read_issue(struct sql_rows *rows, struct fz_arena *arena, struct store_issue *ret)
+{
+    *ret = (struct store_issue){
+        .number = sql_col_int(rows, 0),
+        .title = sql_col_text(rows, 1, arena),
+        .kind = sql_col_text(rows, 2, arena),
+        .state = (enum store_issue_state)sql_col_int(rows, 3),
+        .is_regressed = sql_col_int(rows, 4) != 0,
+        .is_placeholder = sql_col_int(rows, 5) != 0,
+        .merged_into = sql_col_int(rows, 6),
+        .first_ms = sql_col_int(rows, 7),
+        .last_ms = sql_col_int(rows, 8),
+        .first_version = text_or_null(rows, 9, arena),
+        .first_build = text_or_null(rows, 10, arena),
+        .last_version = text_or_null(rows, 11, arena),
+        .last_build = text_or_null(rows, 12, arena),
+        .n_reports = (uint64_t)sql_col_int(rows, 13),
+        .n_users = (uint64_t)sql_col_int(rows, 14),
+        .assignee = text_or_null(rows, 15, arena),
+    };
+}
+
+enum fz_code
+store_issue_get(struct store *store, int64_t project_id, int64_t number, struct fz_arena *arena,
+                struct store_issue *ret, struct fz_error *err)
+{
+    const struct sql_value args[] = {sql_int(project_id), sql_int(number)};
+    struct store_issue issue = {.number = 0};
+    FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
+    enum fz_code code =
+        sql_query(store->sql, SELECT_ISSUE " WHERE i.project_id = $1 AND i.number = $2", args,
+                  FZ_ARRAY_LEN(args), &rows, err);
+    bool row = sql_row(&rows, &code, err);
+    if (code == FZ_OK && !row)
+        return fz_fail(err, FZ_E_NOT_FOUND, "there is no issue %lld", (long long)number);
+    if (code != FZ_OK)
+        return code;
+    read_issue(&rows, arena, &issue);
+    code = sql_next(&rows, &row, err); /* fails if there was no room for a text */
+    if (code == FZ_OK)
+        *ret = issue;
+    return code;
+}
+
+enum fz_code
+store_report_find_issue(struct store *store, int64_t project_id, const char *id,
+                        struct fz_arena *arena, struct store_report_issue *ret,
+                        struct fz_error *err)
+{
+    const struct sql_value args[] = {sql_int(project_id), sql_text(id)};
+    struct store_report_issue found = {.number = 0};
+    FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
+    enum fz_code code =
+        sql_query(store->sql,
+                  "SELECT i.number, v.sha256, i.title, v.label, s.body FROM reports r JOIN facts f "
+                  "ON f.project_id = r.project_id AND f.received_ms = r.received_ms AND "
+                  "f.report_key = r.key JOIN variants v ON v.id = f.variant_id JOIN issues i ON "
+                  "i.id = v.issue_id JOIN stacks s ON s.key = f.stack_key WHERE r.project_id = $1 "
+                  "AND r.id = $2 AND r.is_grouped = 1",
+                  args, FZ_ARRAY_LEN(args), &rows, err);
+    bool row = sql_row(&rows, &code, err);
+    if (code == FZ_OK && !row)
+        return fz_fail(err, FZ_E_NOT_FOUND, "the report belongs to no issue");
+    if (code != FZ_OK)
+        return code;
+    found.number = sql_col_int(&rows, 0);
+    struct fz_span variant = sql_col_bytes(&rows, 1);
+    if (variant.len == FZ_SHA256_LEN)
+        fz_text_hex(variant, found.variant);
+    found.title = sql_col_text(&rows, 2, arena);
+    found.label = sql_col_text(&rows, 3, arena);
+    code = store_unpack(sql_col_bytes(&rows, 4), arena, &found.stack, err);
+    if (code == FZ_OK)
+        code = sql_next(&rows, &row, err);
+    if (code == FZ_OK)
+        *ret = found;
+    return code;
+}

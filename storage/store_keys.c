@@ -1,0 +1,304 @@
+/*
+ * From a key to its variant and issue.
+ *
+ * A key belongs to one issue; its variants too, unless they were split off. A report without names
+ * has a key made of addresses, a placeholder. When its names come, the report has another key:
+ *
+ *   the real key is new          the placeholder's issue takes it, with its number and its history
+ *   the real key has an issue    the two become one, under the older number
+ *
+ * Reports of the placeholder that are not processed again yet stay in its variants, which belong to
+ * the same issue, so no count is wrong at any time.
+ */
+#include "storage/store_record.h"
+
+#include "base/json/write.h"
+
+static const char actor[] = "framezero";
+
+struct key {
+    int64_t id, issue_id;
+    bool found, is_placeholder;
+};
+
+static enum fz_code
+find_key(struct store_record *record, const struct store_grouping *grouping, struct key *ret,
+         struct fz_error *err)
+{
+    const struct sql_value args[] = {sql_int(record->project_id),
+                                     sql_blob(fz_span_make(grouping->key, FZ_SHA256_LEN))};
+    FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
+    enum fz_code code = sql_query(
+        record->store->sql,
+        "SELECT id, issue_id, is_placeholder FROM issue_keys WHERE project_id = $1 AND sha256 = $2",
+        args, FZ_ARRAY_LEN(args), &rows, err);
+    bool found = sql_row(&rows, &code, err);
+    if (code == FZ_OK)
+        *ret = (struct key){sql_col_int(&rows, 0), sql_col_int(&rows, 1), found,
+                            found && sql_col_int(&rows, 2) != 0};
+    return code;
+}
+
+/* ---- new ---- */
+
+static enum fz_code
+new_issue(struct store_record *record, const struct store_recorded *r, int64_t *ret,
+          struct fz_error *err)
+{
+    struct sql *tx = record->store->sql;
+    const struct store_grouping *grouping = r->done->grouping;
+    const struct sql_value project[] = {sql_int(record->project_id)};
+    int64_t number = 0, now = 0;
+    enum fz_code code = sql_now(tx, &now, err);
+    if (code == FZ_OK)
+        code = sql_number(tx,
+                          "UPDATE projects SET last_issue = last_issue + 1 WHERE id = $1 RETURNING "
+                          "last_issue",
+                          project, 1, &number, NULL, err);
+    if (code != FZ_OK)
+        return code;
+    const struct sql_value args[] = {
+        sql_int(record->project_id),
+        sql_int(number),
+        sql_text_clean(record->arena, grouping->title, STORE_TERM_BYTES),
+        sql_text_clean(record->arena, r->kind ? r->kind : "crash", STORE_TEXT_SHORT),
+        sql_int(grouping->is_placeholder),
+        sql_int(now),
+        sql_int(r->fact.received_ms)};
+    return sql_number(tx,
+                      "INSERT INTO issues (project_id, number, title, kind, is_placeholder, "
+                      "created_ms, first_ms, last_ms) VALUES ($1, $2, $3, $4, $5, $6, $7, $7) "
+                      "RETURNING id",
+                      args, FZ_ARRAY_LEN(args), ret, NULL, err);
+}
+
+static enum fz_code
+new_key(struct store_record *record, const struct store_grouping *grouping, int64_t issue_id,
+        struct key *ret, struct fz_error *err)
+{
+    const struct sql_value args[] = {
+        sql_int(record->project_id), sql_blob(fz_span_make(grouping->key, FZ_SHA256_LEN)),
+        sql_int(issue_id), sql_text_clean(record->arena, grouping->title, STORE_TERM_BYTES),
+        sql_int(grouping->is_placeholder)};
+    *ret = (struct key){.issue_id = issue_id, .is_placeholder = grouping->is_placeholder};
+    return sql_number(record->store->sql,
+                      "INSERT INTO issue_keys (project_id, sha256, issue_id, title, "
+                      "is_placeholder) VALUES ($1, $2, $3, $4, $5) RETURNING id",
+                      args, FZ_ARRAY_LEN(args), &ret->id, &ret->found, err);
+}
+
+/* ---- placeholders ---- */
+
+/* Whether the report was in an issue that only waits for names. */
+static enum fz_code
+was_placeholder(struct sql *tx, const struct store_fact *old, bool *ret, struct fz_error *err)
+{
+    const struct sql_value args[] = {sql_int(old->variant_id)};
+    /* An issue that has names as well was put together by a user: it stays as it is. */
+    return sql_number(tx,
+                      "SELECT 1 FROM variants v JOIN issue_keys k ON k.id = v.key_id JOIN issues i "
+                      "ON i.id = v.issue_id WHERE v.id = $1 AND k.is_placeholder = 1 AND "
+                      "i.is_placeholder = 1",
+                      args, 1, NULL, ret, err);
+}
+
+static enum fz_code
+give_name(struct store_record *record, int64_t issue_id, const struct store_grouping *grouping,
+          struct fz_error *err)
+{
+    const struct sql_value args[] = {
+        sql_int(issue_id), sql_text_clean(record->arena, grouping->title, STORE_TERM_BYTES)};
+    enum fz_code code =
+        sql_exec(record->store->sql,
+                 "UPDATE issues SET is_placeholder = 0, title = CASE WHEN title_is_ours = 1 THEN "
+                 "$2 ELSE title END WHERE id = $1",
+                 args, FZ_ARRAY_LEN(args), NULL, err);
+    return code == FZ_OK ? store_activity_add(record->store->sql, record->project_id, issue_id,
+                                              actor, "named", NULL, err)
+                         : code;
+}
+
+/* The older of two issues: of the lower number. */
+static enum fz_code
+older(struct sql *tx, int64_t a, int64_t b, int64_t *ret, struct fz_error *err)
+{
+    const struct sql_value args[] = {sql_int(a), sql_int(b)};
+    return sql_number(tx, "SELECT id FROM issues WHERE id IN ($1, $2) ORDER BY number LIMIT 1",
+                      args, FZ_ARRAY_LEN(args), ret, NULL, err);
+}
+
+/* The key's issue and the placeholder's become one. */
+static enum fz_code
+converge(struct store_record *record, struct key *key, int64_t placeholder,
+         const struct store_grouping *grouping, struct fz_error *err)
+{
+    struct sql *tx = record->store->sql;
+    int64_t into = 0;
+    /* Counts that are not written yet name the issue that ends. */
+    enum fz_code code = store_deltas_write(&record->deltas, tx, err);
+    if (code == FZ_OK)
+        code = older(tx, key->issue_id, placeholder, &into, err);
+    if (code != FZ_OK)
+        return code;
+    int64_t from = into == placeholder ? key->issue_id : placeholder;
+    code = store_issue_join(tx, from, into, err);
+    if (code == FZ_OK && into == placeholder)
+        code = give_name(record, into, grouping, err);
+    key->issue_id = into;
+    return code;
+}
+
+/* ---- variants ---- */
+
+static enum fz_code
+find_variant(struct sql *tx, int64_t key_id, const uint8_t sha256[FZ_SHA256_LEN],
+             struct store_fact *fact, bool *ret_found, struct fz_error *err)
+{
+    const struct sql_value args[] = {sql_int(key_id),
+                                     sql_blob(fz_span_make(sha256, FZ_SHA256_LEN))};
+    FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
+    enum fz_code code =
+        sql_query(tx, "SELECT id, issue_id FROM variants WHERE key_id = $1 AND sha256 = $2", args,
+                  FZ_ARRAY_LEN(args), &rows, err);
+    *ret_found = sql_row(&rows, &code, err);
+    if (code != FZ_OK || !*ret_found)
+        return code;
+    fact->variant_id = sql_col_int(&rows, 0);
+    fact->issue_id = sql_col_int(&rows, 1);
+    return FZ_OK;
+}
+
+static enum fz_code
+put_variant(struct store_record *record, const struct key *key, struct store_recorded *r,
+            struct fz_error *err)
+{
+    static const uint8_t other[FZ_SHA256_LEN];
+    struct sql *tx = record->store->sql;
+    const struct sql_value key_id[] = {sql_int(key->id)};
+    const struct store_grouping *grouping = r->done->grouping;
+    const uint8_t *sha256 = grouping->variant;
+    const char *label = grouping->variant_label;
+    bool found = false;
+    int64_t n = 0;
+    enum fz_code code = find_variant(tx, key->id, sha256, &r->fact, &found, err);
+    if (code != FZ_OK || found)
+        return code;
+    code =
+        sql_number(tx, "SELECT count(*) FROM variants WHERE key_id = $1", key_id, 1, &n, NULL, err);
+    /* Messages come from outside and may differ each time. */
+    if (n >= STORE_KEY_VARIANTS) {
+        sha256 = other;
+        label = STORE_TERM_OTHER;
+    }
+    const struct sql_value args[] = {
+        sql_int(key->id), sql_blob(fz_span_make(sha256, FZ_SHA256_LEN)), sql_int(key->issue_id),
+        sql_text_clean(record->arena, label ? label : "", STORE_TERM_BYTES),
+        sql_int(r->fact.received_ms)};
+    if (code == FZ_OK)
+        code = sql_exec(tx,
+                        "INSERT INTO variants (key_id, sha256, issue_id, label, first_ms, last_ms) "
+                        "VALUES ($1, $2, $3, $4, $5, $5) ON CONFLICT (key_id, sha256) DO NOTHING",
+                        args, FZ_ARRAY_LEN(args), NULL, err);
+    if (code == FZ_OK)
+        code = find_variant(tx, key->id, sha256, &r->fact, &found, err);
+    return code;
+}
+
+enum fz_code
+store_key_find(struct store_record *record, struct store_recorded *recorded,
+               const struct store_fact *old, int64_t *ret_key_id, struct fz_error *err)
+{
+    const struct store_grouping *grouping = recorded->done->grouping;
+    struct sql *tx = record->store->sql;
+    bool promotes = false;
+    struct key key;
+    enum fz_code code = find_key(record, grouping, &key, err);
+    if (code == FZ_OK && old && !grouping->is_placeholder)
+        code = was_placeholder(tx, old, &promotes, err);
+    if (code != FZ_OK)
+        return code;
+    /* Nothing to be done for it if its key is in that issue already. */
+    promotes = promotes && !(key.found && key.issue_id == old->issue_id);
+    if ((!key.found || promotes) && !record->is_exclusive) {
+        record->needs_exclusive = true;
+        return fz_fail(err, FZ_E_UNAVAILABLE, "a report with a new key needs the project's lock");
+    }
+    int64_t issue_id = promotes ? old->issue_id : 0;
+    if (!key.found) {
+        if (!promotes)
+            code = new_issue(record, recorded, &issue_id, err);
+        if (code == FZ_OK)
+            code = new_key(record, grouping, issue_id, &key, err);
+        if (code == FZ_OK && promotes)
+            code = give_name(record, issue_id, grouping, err);
+    } else if (promotes) {
+        code = converge(record, &key, old->issue_id, grouping, err);
+    }
+    if (code == FZ_OK)
+        code = put_variant(record, &key, recorded, err);
+    *ret_key_id = key.id;
+    return code;
+}
+
+/* ---- joining ---- */
+
+enum fz_code
+store_activity_add(struct sql *tx, int64_t project_id, int64_t issue_id, const char *who,
+                   const char *kind, const char *detail, struct fz_error *err)
+{
+    int64_t now = 0;
+    enum fz_code code = sql_now(tx, &now, err);
+    const struct sql_value args[] = {sql_int(project_id), sql_int(issue_id), sql_int(now),
+                                     sql_text(who),       sql_text(kind),    sql_text(detail)};
+    return code == FZ_OK ? sql_exec(tx,
+                                    "INSERT INTO issue_activity (project_id, issue_id, at_ms, "
+                                    "actor, kind, detail) VALUES ($1, $2, $3, $4, $5, $6)",
+                                    args, FZ_ARRAY_LEN(args), NULL, err)
+                         : code;
+}
+
+/* In this order: the totals read what was moved. */
+static const char *const join_steps[] = {
+    "INSERT INTO issue_users (issue_id, user_id, n) SELECT $2, user_id, n FROM issue_users WHERE "
+    "issue_id = $1 ON CONFLICT (issue_id, user_id) DO UPDATE SET n = issue_users.n + excluded.n",
+    "DELETE FROM issue_users WHERE issue_id = $1 AND $2 > 0",
+    "UPDATE variants SET issue_id = $2 WHERE issue_id = $1",
+    "UPDATE issue_keys SET issue_id = $2 WHERE issue_id = $1",
+    /* Redirects lead to where the reports are, in one step. */
+    "UPDATE issues SET merged_into = $2 WHERE merged_into = $1",
+    "UPDATE issues SET first_version = f.first_version, first_sort = f.first_sort FROM (SELECT "
+    "first_version, first_sort FROM issues WHERE id = $1) AS f WHERE id = $2 AND f.first_sort IS "
+    "NOT NULL AND (issues.first_sort IS NULL OR f.first_sort < issues.first_sort)",
+    "UPDATE issues SET last_version = f.last_version, last_sort = f.last_sort FROM (SELECT "
+    "last_version, last_sort FROM issues WHERE id = $1) AS f WHERE id = $2 AND f.last_sort IS NOT "
+    "NULL AND (issues.last_sort IS NULL OR f.last_sort > issues.last_sort)",
+    "UPDATE issues SET merged_into = $2, n_reports = 0, n_users = 0 WHERE id = $1",
+    "UPDATE issues SET n_reports = t.n, first_ms = t.first_ms, last_ms = t.last_ms, n_users = "
+    "(SELECT count(*) FROM issue_users WHERE issue_id = $2) FROM (SELECT coalesce(sum(n_reports), "
+    "0) AS n, min(first_ms) AS first_ms, max(last_ms) AS last_ms FROM variants WHERE issue_id = "
+    "$2) AS t WHERE id = $2 AND t.first_ms IS NOT NULL AND $1 > 0",
+};
+
+enum fz_code
+store_issue_join(struct sql *tx, int64_t from, int64_t into, struct fz_error *err)
+{
+    const struct sql_value args[] = {sql_int(from), sql_int(into)};
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer detail = fz_buffer_make(0);
+    struct json_write json = json_write_start(&detail);
+    int64_t number = 0, project_id = 0;
+    enum fz_code code = sql_number(tx, "SELECT project_id FROM issues WHERE id = $1", args, 1,
+                                   &project_id, NULL, err);
+    if (code == FZ_OK)
+        code =
+            sql_number(tx, "SELECT number FROM issues WHERE id = $1", args, 1, &number, NULL, err);
+    for (size_t i = 0; code == FZ_OK && i < FZ_ARRAY_LEN(join_steps); i++)
+        code = sql_exec(tx, join_steps[i], args, FZ_ARRAY_LEN(args), NULL, err);
+    json_write_open(&json, NULL, '{');
+    json_write_i64(&json, "number", number);
+    json_write_close(&json, '}');
+    if (code == FZ_OK)
+        code = fz_buffer_done(&detail, err);
+    return code == FZ_OK ? store_activity_add(tx, project_id, into, actor, "merged",
+                                              fz_buffer_cstr(&detail), err)
+                         : code;
+}

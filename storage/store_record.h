@@ -1,0 +1,83 @@
+/*
+ * Reports into issues, within the transaction that ends them. Private to storage.
+ *
+ *   store_record_prepare()   before the transaction, for each report: numbers for its texts
+ *   store_record_add()       inside it, under the project's lock: its stack, key, variant, facts
+ *   store_record_end()       before the commit: the counts
+ *
+ * Most reports belong to keys that are known; then workers do not wait for each other. A report with
+ * a new key, or one that moves to another issue, needs the project's lock exclusively:
+ * store_record_add() sets needs_exclusive and fails, and the caller starts the transaction again.
+ */
+#ifndef STORE_RECORD_H
+#define STORE_RECORD_H
+
+#include "storage/store_deltas.h"
+
+enum { STORE_FACT_TAGS = 32 }; /* tags of one report that filters find */
+
+/* What is known of a report before the transaction. */
+struct store_recorded {
+    const struct store_report_done *done;
+    struct store_fact fact; /* its terms; the rest is filled in inside */
+    int64_t *tags;          /* ids of terms */
+    size_t n_tags;
+    int64_t *texts; /* functions and files, if its stack was not known */
+    size_t n_texts;
+    const char *kind; /* of the issue */
+    uint8_t stack_sha256[FZ_SHA256_LEN];
+    void *stack; /* compressed, malloc'ed; NULL if it was known */
+    size_t stack_len;
+    bool is_grouped; /* false: the report says nothing of its issue and is not counted */
+};
+FZ_MUST_CHECK enum fz_code store_record_prepare(struct store *store, int64_t project_id,
+                                                const struct store_report_done *done,
+                                                struct fz_arena *arena, struct store_recorded *ret,
+                                                struct fz_error *err);
+void store_record_deinit(struct store_recorded *recorded);
+
+struct store_record {
+    struct store *store;
+    int64_t project_id;
+    struct fz_arena *arena;
+    bool is_exclusive;    /* the project's lock is */
+    bool needs_exclusive; /* out: why store_record_add() failed */
+    struct store_deltas deltas;
+};
+
+/* What the transaction knows of the report's row. */
+struct store_record_row {
+    int64_t report_key, received_ms;
+    bool is_again; /* it was processed before */
+    bool is_kept;  /* not one that only answers a request */
+};
+FZ_MUST_CHECK enum fz_code store_record_add(struct store_record *record,
+                                            struct store_recorded *recorded,
+                                            const struct store_record_row *row,
+                                            struct fz_error *err);
+FZ_MUST_CHECK enum fz_code store_record_end(struct store_record *record, struct fz_error *err);
+/* The report was deleted: its facts stay, under a key that no report has. */
+FZ_MUST_CHECK enum fz_code store_record_forget(struct sql *tx, int64_t project_id,
+                                               int64_t received_ms, int64_t report_key,
+                                               struct fz_error *err);
+
+/* ---- store_keys.c: from a key to its variant and issue ---- */
+
+/*
+ * Fill in the variant and the issue of recorded->fact. `old` is where the report was before, NULL
+ * for a new one: if that was a placeholder, its issue takes the key, or becomes part of the key's
+ * issue, whichever is older.
+ */
+FZ_MUST_CHECK enum fz_code store_key_find(struct store_record *record,
+                                          struct store_recorded *recorded,
+                                          const struct store_fact *old, int64_t *ret_key_id,
+                                          struct fz_error *err);
+/* All variants, keys and counts of `from` become `into`'s. Under the project's exclusive lock. */
+FZ_MUST_CHECK enum fz_code store_issue_join(struct sql *tx, int64_t from, int64_t into,
+                                            struct fz_error *err);
+/* An entry of the activity log. `detail` is JSON or NULL. */
+FZ_MUST_CHECK enum fz_code store_activity_add(struct sql *tx, int64_t project_id, int64_t issue_id,
+                                              const char *actor, const char *kind,
+                                              const char *detail, struct fz_error *err);
+
+#endif
