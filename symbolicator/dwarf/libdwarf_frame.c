@@ -33,7 +33,7 @@ libdwarf_frames_open(const struct sym_macho *macho, bool is_eh, struct libdwarf_
     FZ_CLEANUP(libdwarf_frames_closep) struct libdwarf_frames *frames = calloc(1, sizeof(*frames));
     if (!frames)
         return fz_fail(err, FZ_E_NO_MEMORY, "no memory for libdwarf");
-    enum fz_code code = libdwarf_object_open(macho, &frames->object, err);
+    enum fz_code code = libdwarf_object_open(macho, section, &frames->object, err);
     if (code != FZ_OK)
         return code;
     Dwarf_Debug debug = libdwarf_object_debug(frames->object);

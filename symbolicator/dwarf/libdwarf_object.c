@@ -23,6 +23,7 @@ struct libdwarf_object {
     Dwarf_Debug dbg;
     struct object_section sections[SECTIONS_MAX]; /* the first is empty, as in ELF */
     size_t n_sections;
+    uint64_t size; /* of the file, as far as libdwarf is to know */
 };
 
 static int
@@ -63,8 +64,9 @@ static Dwarf_Unsigned
 get_file_size(void *user)
 {
     const struct libdwarf_object *object = user;
-    /* libdwarf checks the sizes that headers claim against it. */
-    return object->macho->bytes.len;
+    /* libdwarf checks the sizes that headers claim against it. It also makes a table of as many
+     * bytes, nearly, for what it allocates, and touches all of it at the end. */
+    return object->size;
 }
 
 static Dwarf_Unsigned
@@ -146,7 +148,17 @@ add_section(struct libdwarf_object *object, const struct sym_section *section, s
         }
     }
     object->n_sections++;
+    object->size += added->bytes.len;
     return FZ_OK;
+}
+
+static bool
+is_wanted(const struct sym_section *section, const struct sym_section *only)
+{
+    if (only)
+        return section == only;
+    /* What else a binary has would only cost libdwarf time. */
+    return strcmp(section->segment, "__DWARF") == 0 || strcmp(section->name, "__eh_frame") == 0;
 }
 
 enum fz_code
@@ -162,8 +174,8 @@ libdwarf_object_fail(const struct libdwarf_object *object, Dwarf_Error error, co
 }
 
 enum fz_code
-libdwarf_object_open(const struct sym_macho *macho, struct libdwarf_object **ret,
-                     struct fz_error *err)
+libdwarf_object_open(const struct sym_macho *macho, const struct sym_section *only,
+                     struct libdwarf_object **ret, struct fz_error *err)
 {
     FZ_CLEANUP(libdwarf_object_closep) struct libdwarf_object *object = calloc(1, sizeof(*object));
     if (!object)
@@ -173,15 +185,15 @@ libdwarf_object_open(const struct sym_macho *macho, struct libdwarf_object **ret
     object->n_sections = 1;
     for (size_t i = 0; i < macho->n_sections && object->n_sections < SECTIONS_MAX; i++) {
         const struct sym_section *section = &macho->sections[i];
-        /* What else a binary has would only cost libdwarf time. */
-        bool is_debug =
-            strcmp(section->segment, "__DWARF") == 0 || strcmp(section->name, "__eh_frame") == 0;
-        if (!is_debug || section->bytes.len == 0 || strncmp(section->name, "__", 2) != 0)
+        if (!is_wanted(section, only) || section->bytes.len == 0 ||
+            strncmp(section->name, "__", 2) != 0)
             continue;
         enum fz_code code = add_section(object, section, err);
         if (code != FZ_OK)
             return code;
     }
+    if (!only)
+        object->size = macho->bytes.len;
     object->interface.ai_object = object;
     object->interface.ai_methods = &methods;
     Dwarf_Error error = NULL;

@@ -14,12 +14,14 @@
 struct libdwarf_object; /* opaque */
 
 /*
- * Open libdwarf on the sections of `macho`, which must outlive the object. The caller owns *ret and
- * ends it with libdwarf_object_close(); that frees all that libdwarf gave out.
+ * Open libdwarf on the sections of `macho`, which must outlive the object: on `only` of them, or
+ * with NULL on __eh_frame and all of __DWARF. The caller owns *ret and ends it with
+ * libdwarf_object_close(); that frees all that libdwarf gave out.
  *
  * NOT_FOUND: no debug information. MALFORMED: libdwarf refuses it.
  */
 FZ_MUST_CHECK enum fz_code libdwarf_object_open(const struct sym_macho *macho,
+                                                const struct sym_section *only,
                                                 struct libdwarf_object **ret, struct fz_error *err);
 void libdwarf_object_close(struct libdwarf_object *object);
 void libdwarf_object_closep(struct libdwarf_object **object);

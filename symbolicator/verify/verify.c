@@ -475,7 +475,7 @@ sym_verify(const struct sym_macho *macho, const struct sym_index *index, sym_ver
            void *user, struct sym_verify_stats *ret, struct fz_error *err)
 {
     FZ_CLEANUP(libdwarf_object_closep) struct libdwarf_object *object = NULL;
-    enum fz_code code = libdwarf_object_open(macho, &object, err);
+    enum fz_code code = libdwarf_object_open(macho, NULL, &object, err);
     if (code != FZ_OK)
         return code;
     struct verify v = {.macho = macho, .index = index, .report = report, .user = user};

@@ -1,6 +1,8 @@
 /* Compact unwind information, its encodings, call frame information, expressions. */
 #include <stdlib.h>
+#include <sys/resource.h>
 
+#include "symbolicator/dwarf/libdwarf_frame.h"
 #include "symbolicator/unwind/encoding.h"
 #include "symbolicator/unwind/expression.h"
 #include "tests/unit/unwind_case.h"
@@ -325,6 +327,30 @@ test_call_frames(void **state)
     }
 }
 
+/* libdwarf makes a table by the size of the file, and touches all of it at the end: of a dSYM of 1 GiB
+ * it would need 1 GiB. */
+static void
+test_large_file(void **state)
+{
+    (void)state;
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
+    write_debug_frame(&out);
+    struct sym_section sections[] = {
+        {.segment = "__DWARF", .name = "__debug_info", .bytes = fz_buffer_span(&out)},
+        {.segment = "__DWARF", .name = "__debug_frame", .bytes = fz_buffer_span(&out)}};
+    struct sym_macho macho = {.cputype = FZ_ARCH_ARM, .sections = sections, .n_sections = 2};
+    macho.bytes = fz_span_make(out.data, (size_t)1 << 30); /* of which only the size is used */
+    struct libdwarf_frames *frames = NULL;
+    const struct libdwarf_frame_row *row;
+    struct rusage before, after;
+    getrusage(RUSAGE_SELF, &before);
+    assert_int_equal(libdwarf_frames_open(&macho, false, &frames, NULL), FZ_OK);
+    assert_true(libdwarf_frames_find(frames, 0x100a, &row));
+    libdwarf_frames_close(frames);
+    getrusage(RUSAGE_SELF, &after);
+    assert_true(after.ru_maxrss - before.ru_maxrss < 100 * 1024); /* KiB */
+}
+
 /* __eh_frame of i386: 5 is esp and 4 ebp; a start that is 2^32 too high once 64 bits are added up. */
 static void
 test_call_frames_i386(void **state)
@@ -383,7 +409,7 @@ main(void)
         cmocka_unit_test(test_lookup),           cmocka_unit_test(test_permutations),
         cmocka_unit_test(test_encodings),        cmocka_unit_test(test_indirect_size),
         cmocka_unit_test(test_expressions),      cmocka_unit_test(test_call_frames),
-        cmocka_unit_test(test_call_frames_i386),
+        cmocka_unit_test(test_call_frames_i386), cmocka_unit_test(test_large_file),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
