@@ -399,6 +399,18 @@ enum { SYM_LOOKUPS_MAX = 16 };
 size_t sym_index_lookup_many(const struct sym_index *index, const uint64_t *addrs, size_t n,
                              struct sym_frame *ret, size_t max, size_t *ret_n_frames);
 
+/* The DIE of the function at an address: of its lowest range, as in struct sym_frame. */
+struct sym_function_die {
+    uint64_t die;       /* its offset in .debug_info */
+    uint64_t info_size; /* of that .debug_info in bytes; one of another size is of another file */
+    uint64_t start, size;
+};
+
+/* False if the index does not know it: no DWARF, or 4 GiB of it. The caller checks that there is
+ * such a DIE at the offset. */
+bool sym_index_function_die(const struct sym_index *index, uint64_t addr,
+                            struct sym_function_die *ret);
+
 /* directory and file joined into `ret` (NUL-terminated, cut to size): the path as the compiler saw
  * it. */
 void sym_frame_path(const struct sym_frame *frame, char *ret, size_t size);

@@ -45,6 +45,7 @@ void sym_dwarf_close(struct sym_dwarf *dwarf);
 void sym_dwarf_closep(struct sym_dwarf **dwarf);
 
 size_t sym_dwarf_n_units(const struct sym_dwarf *dwarf);
+uint64_t sym_dwarf_info_size(const struct sym_dwarf *dwarf); /* bytes of .debug_info, inflated */
 const struct sym_dwarf_unit *sym_dwarf_unit(const struct sym_dwarf *dwarf, size_t i);
 
 /* A function or an inlined call that has code. */

@@ -224,6 +224,12 @@ sym_dwarf_n_units(const struct sym_dwarf *dwarf)
     return dwarf->n_units;
 }
 
+uint64_t
+sym_dwarf_info_size(const struct sym_dwarf *dwarf)
+{
+    return dwarf->sections[SECTION_INFO].len;
+}
+
 const struct sym_dwarf_unit *
 sym_dwarf_unit(const struct sym_dwarf *dwarf, size_t i)
 {

@@ -89,6 +89,9 @@ read_dwarf(struct index_builder *b, struct fz_error *err)
     }
     if (code != FZ_OK)
         return fz_fail(err, code, "%s", why.text);
+    b->info_size = sym_dwarf_info_size(b->dwarf);
+    if (index_die_len(b->info_size) == 0)
+        b->info_size = 0;
     return index_units_build(b, err);
 }
 

@@ -102,6 +102,7 @@ struct index_builder {
     size_t last_symbol; /* where index_symbol_name_at() found one last: functions come in order */
     uint64_t code_low, code_high;
     struct sym_dwarf *dwarf; /* NULL without DWARF */
+    uint64_t info_size;      /* of .debug_info; 0: records have no DIEs */
     uint64_t name_steps;
     unsigned n_threads;
     const struct sym_symbol_map *symbol_map; /* NULL: none */

@@ -1,5 +1,5 @@
 /*
- * The symbol index file, version 3. Everything is little-endian; sections start on multiples of 8.
+ * The symbol index file, version 4. Everything is little-endian; sections start on multiples of 8.
  *
  *   offset  size
  *        0     8  magic "FZSYMIDX"
@@ -16,6 +16,7 @@
  *                 programs, 8 bytes each
  *      144     4  lowest DWARF version     148  4  highest
  *      152  9*16  sections: offset and size, 8 bytes each, in the order of enum index_section
+ *      296     8  size of the .debug_info in which the records' DIEs are; 0 = they have none
  *
  * The address space is cut into pages of 1 << page_shift bytes (at most 256 units of 1 <<
  * unit_shift, the largest power of two that divides all addresses in the file). A page says for
@@ -35,7 +36,7 @@
  *             is line - (base line of the record) + 1.
  *   RECORDS   a function or an inlined call with the file of its rows (64 spare bytes at the end),
  *             see index/record.h:
- *               function: head, name, start - base, size, [file, base line]
+ *               function: head, name, start - base, size, [file, base line], [DIE]
  *               inlined:  head, distance back to the caller, name, call line, call column,
  *                         [call file], [file, base line]
  *             Record 0 is a single byte that means none.
@@ -51,22 +52,24 @@
  *
  * Example: f() of /src/work.c, line 1, is at 0x4000 to 0x4010 of an arm64 file; at 0x4008 g() of
  * line 7 is inlined from line 2, column 10; line 3 follows at 0x400c; all rows are of column 3.
- * unit_shift 2, page_shift 9, base 0x4000. The sections:
+ * unit_shift 2, page_shift 9, base 0x4000; .debug_info has 0x60 bytes, f's DIE is at 0x1c. The
+ * sections:
  *
  *   REGIONS   0x4000, 0x200, page 0, 0              PAGES   1
  *   ROWS      00 (place 0 means no row), then at 1:
  *             03 02  02 02 02 04  01 00 00 00    4 rows, 3 in the palette; widths; record 1 is
  *                                                the lowest
  *             02 03 04                           rows 1 to 3 begin at units 2, 3, 4
- *             81 40 d7 bc 00                     bits: palette 1, 8, 0 (records 1, 8, none),
+ *             91 40 d7 bc 00                     bits: palette 1, 9, 0 (records 1, 9, none),
  *                                                rows (0, 1, 3) (1, 1, 3) (0, 3, 3) (2, 0, 0)
- *   RECORDS   00, at 1 f: 02 00 0d 00 10 01 01   head, name 13, start, size, file 1, base line 1
- *             at 8 g: 03 00 07 0f 02 0a 01 07    head, caller 7 bytes back, name 15, line 2,
+ *   RECORDS   00, at 1 f: 02 00 0d 00 10 01 01 1c  head, name 13, start, size, file 1, base line 1,
+ *                                                DIE
+ *             at 9 g: 03 00 08 0f 02 0a 01 07    head, caller 8 bytes back, name 15, line 2,
  *                                                column 10, (file of the call: its caller's),
  *                                                file 1, base line 7
  *   FILES     0 0, 1 6                           STRINGS  "", "/src", "work.c", "f", "g"
  *
- * 0x4008 is unit 2 of its page: row 1, record 8, line 7 + 1 - 1; its caller is record 1 at line 2.
+ * 0x4008 is unit 2 of its page: row 1, record 9, line 7 + 1 - 1; its caller is record 1 at line 2.
  */
 #ifndef INDEX_FORMAT_H
 #define INDEX_FORMAT_H
@@ -74,12 +77,13 @@
 #include "base/span.h"
 
 enum {
-    INDEX_VERSION = 3,
+    INDEX_VERSION = 4,
     INDEX_FLAG_UUID = 1,
     INDEX_FLAG_THUMB = 2,
     INDEX_COUNTS = 80,
     INDEX_SECTIONS = 152,
-    INDEX_HEADER = 296,
+    INDEX_INFO_SIZE = 296,
+    INDEX_HEADER = 304,
     INDEX_REGION = 24,
     INDEX_FILE = 8,
     INDEX_ALIAS = 12,  /* and a call */

@@ -220,6 +220,35 @@ sym_index_lookup(const struct sym_index *index, uint64_t addr, struct sym_frame 
     return look_up((struct index_view){.index = index, .is_trusted = true}, addr, ret, max);
 }
 
+bool
+sym_index_function_die(const struct sym_index *index, uint64_t addr, struct sym_function_die *ret)
+{
+    struct index_view view = {.index = index, .is_trusted = index_is_trusted(index)};
+    unsigned len = index_die_len(index->info_size);
+    struct found_row row;
+    struct index_record record;
+    addr &= index->addr_mask;
+    uint32_t page = find_page(view, addr);
+    if (len == 0 || !page || !find_row(view, page, unit_of(index, addr), &row))
+        return false;
+    uint32_t place = row.record;
+    /* As far up as a lookup follows. */
+    for (size_t n = 0; n < SYM_FRAMES_MAX; n++, place = record.caller) {
+        if (!read_record(view, place, &record))
+            return false;
+        if (!record.is_inlined)
+            break;
+    }
+    if (record.is_inlined || record.source != SYM_SOURCE_DWARF)
+        return false;
+    const uint8_t *at = index_at(view, INDEX_RECORDS, place, RECORD_BYTES_MAX);
+    *ret = (struct sym_function_die){.die = at ? index_record_die(at, len) : UINT64_MAX,
+                                     .info_size = index->info_size,
+                                     .start = index->base + record.start,
+                                     .size = record.size};
+    return ret->die < ret->info_size;
+}
+
 static inline void
 prefetch(struct index_view view, enum index_section id, size_t offset)
 {

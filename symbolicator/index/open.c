@@ -65,6 +65,7 @@ read_header(struct sym_index *index, struct fz_error *err)
     stats->min_dwarf_version = fz_read_u32(&r);
     stats->max_dwarf_version = fz_read_u32(&r);
     stats->bytes = bytes.len;
+    index->info_size = load64(bytes.data + INDEX_INFO_SIZE);
     /* A page has at most 256 units, whose numbers are bytes. */
     if (index->unit_shift > 8 || index->page_shift < index->unit_shift ||
         index->page_shift > index->unit_shift + 8)

@@ -14,7 +14,7 @@ struct sym_index {
     struct fz_span bytes;
     struct fz_span sections[INDEX_N_SECTIONS];
     unsigned unit_shift, page_shift;
-    uint64_t base, addr_mask;
+    uint64_t base, addr_mask, info_size;
     size_t n_regions;
     struct sym_index_info info;
     size_t n_blocks;

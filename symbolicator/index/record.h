@@ -12,7 +12,9 @@
  *             6-7 start - base, 9-10 size: 1, 2, 4 or 8 bytes
  *   both      11-12 file, 13-14 base line: bytes - 1; not there without bit 1
  *
- * The numbers follow in this order. A call comes after its caller.
+ * The numbers follow in this order. A call comes after its caller. A function that comes from DWARF
+ * ends with the offset of its DIE in .debug_info, in as many bytes as index_die_len() says: what
+ * needs it is not a lookup, so it costs lookups nothing.
  */
 #ifndef INDEX_RECORD_H
 #define INDEX_RECORD_H
@@ -48,7 +50,18 @@ struct index_record {
     uint32_t caller; /* place of an inlined call's caller */
     uint32_t call_file, call_line, call_column;
     uint64_t start, size; /* of a function; start counts from the base */
+    uint32_t die;         /* of a function, written with die_len bytes; not decoded */
+    uint8_t die_len;
 };
+
+/* The bytes of a DIE's offset where .debug_info has this size; 0: DIEs are not kept. */
+static inline unsigned
+index_die_len(uint64_t info_size)
+{
+    if (info_size == 0 || info_size > UINT32_MAX)
+        return 0;
+    return (39 - (unsigned)__builtin_clz((uint32_t)info_size)) / 8;
+}
 
 /* Writes 4 bytes of which the first ones count. */
 static inline uint8_t *
@@ -95,6 +108,8 @@ index_record_encode(const struct index_record *r, uint32_t place, uint8_t *at)
         at = index_record_put(at, r->file, RECORD_FILE, &head);
         at = index_record_put(at, r->base_line, RECORD_BASE_LINE, &head);
     }
+    store32(at, r->die);
+    at += r->die_len;
     start[0] = (uint8_t)head;
     start[1] = (uint8_t)(head >> 8);
     return at;
@@ -154,6 +169,18 @@ index_record_decode(const uint8_t *at, uint32_t place, struct index_record *ret)
         ret->base_line = index_record_get(&at, head, RECORD_BASE_LINE);
     }
     return true;
+}
+
+/* The DIE at the end of a function's record, of `len` bytes. */
+static inline uint32_t
+index_record_die(const uint8_t *at, unsigned len)
+{
+    unsigned head = at[0] | (unsigned)at[1] << 8;
+    at += 2 + 1 + (head >> RECORD_NAME & 3) + (1u << (head >> RECORD_START & 3)) +
+          (1u << (head >> RECORD_SIZE & 3));
+    if (head & RECORD_ROWS)
+        at += 2 + (head >> RECORD_FILE & 3) + (head >> RECORD_BASE_LINE & 3);
+    return index_record_get_bytes(&at, len);
 }
 
 #endif

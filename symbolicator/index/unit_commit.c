@@ -176,6 +176,8 @@ add_records(struct index_unit_builder *u, uint32_t n)
         record.name = function.name;
         record.start = function.start - u->b->code_low;
         record.size = function.size;
+        record.die = (uint32_t)node->die;
+        record.die_len = (uint8_t)index_die_len(u->b->info_size);
         if (!index_function_add(u->b, &function,
                                 &info->root)) /* from here on the function's number */
             return false;

@@ -220,6 +220,7 @@ fill_header(struct writer *w)
         store64(h + INDEX_COUNTS + 8 * i, counts[i]);
     store32(h + 144, stats->min_dwarf_version);
     store32(h + 148, stats->max_dwarf_version);
+    store64(h + INDEX_INFO_SIZE, b->info_size);
     /* The check covers the header with 0 in this place, so it comes last. */
     store32(h + 12, index_check(h, INDEX_HEADER));
 }

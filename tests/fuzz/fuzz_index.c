@@ -47,6 +47,9 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             for (size_t k = 0; k < n; k++)
                 sym_frame_path(&frames[k], path, sizeof(path));
             sym_index_aliases(index, base + i * 4, aliases, 2);
+            struct sym_function_die die;
+            if (sym_index_function_die(index, base + i * 4, &die) && die.die >= die.info_size)
+                __builtin_trap();
             const char *target = sym_index_call_target(index, base + i * 4);
             if (target)
                 sym_index_find_alias(index, base, target);

@@ -140,6 +140,9 @@ test_lies(void **state)
                     for (size_t k = 0; k < n; k++)
                         assert_true(strlen(frames[k].name) < bytes.len);
                     sym_index_aliases(index, addr, NULL, 0);
+                    struct sym_function_die die;
+                    if (sym_index_function_die(index, addr, &die))
+                        assert_true(die.die < die.info_size);
                 }
             }
             sym_index_close(index);

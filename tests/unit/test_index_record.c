@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-enum { PLACE = 0x40000000, N_FIELDS = 9 };
+enum { PLACE = 0x40000000, N_FIELDS = 10 };
 
 static const uint64_t edges[] = {0,         1,          0x7f,       0x80,       0xff,
                                  0x100,     0xffff,     0x10000,    0xffffff,   0x1000000,
@@ -40,6 +40,8 @@ make_record(const uint64_t values[N_FIELDS], bool is_inlined, bool has_rows, boo
         record.source = (enum sym_source)(values[7] & 3);
         record.start = values[7];
         record.size = values[8];
+        record.die = at_most(values[9], UINT32_MAX);
+        record.die_len = (uint8_t)index_die_len(values[9]);
     }
     return record;
 }
@@ -72,6 +74,8 @@ check(const struct index_record *record)
         assert_int_equal(read.call_column, record->call_column);
         assert_true(read.start == record->start);
         assert_true(read.size == record->size);
+        if (record->die_len)
+            assert_int_equal(index_record_die(copy, record->die_len), record->die);
     }
 }
 
@@ -98,10 +102,15 @@ static void
 test_example(void **state)
 {
     (void)state;
-    static const uint8_t f[] = {0x02, 0, 0x0d, 0, 0x10, 1, 1};
-    static const uint8_t g[] = {0x03, 0, 7, 0x0f, 2, 0x0a, 1, 7};
-    struct index_record function = {
-        .has_rows = true, .name = 13, .size = 16, .file = 1, .base_line = 1};
+    static const uint8_t f[] = {0x02, 0, 0x0d, 0, 0x10, 1, 1, 0x1c};
+    static const uint8_t g[] = {0x03, 0, 8, 0x0f, 2, 0x0a, 1, 7};
+    struct index_record function = {.has_rows = true,
+                                    .name = 13,
+                                    .size = 16,
+                                    .file = 1,
+                                    .base_line = 1,
+                                    .die = 0x1c,
+                                    .die_len = (uint8_t)index_die_len(0x60)};
     struct index_record call = {.is_inlined = true,
                                 .has_rows = true,
                                 .name = 15,
@@ -113,7 +122,7 @@ test_example(void **state)
     uint8_t bytes[RECORD_BYTES_MAX];
     assert_int_equal(index_record_encode(&function, 1, bytes) - bytes, sizeof(f));
     assert_memory_equal(bytes, f, sizeof(f));
-    assert_int_equal(index_record_encode(&call, 8, bytes) - bytes, sizeof(g));
+    assert_int_equal(index_record_encode(&call, 9, bytes) - bytes, sizeof(g));
     assert_memory_equal(bytes, g, sizeof(g));
 }
 
@@ -135,6 +144,21 @@ test_circles(void **state)
     }
 }
 
+/* As many bytes as the offset of the last byte of .debug_info has, roughly; none for 4 GiB and more. */
+static void
+test_die_len(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t info_size;
+        unsigned want;
+    } cases[] = {{0, 0},          {1, 1},          {0xff, 1},      {0x100, 2},
+                 {0xffff, 2},     {0x10000, 3},    {0xffffff, 3},  {0x1000000, 4},
+                 {UINT32_MAX, 4}, {1ull << 32, 0}, {UINT64_MAX, 0}};
+    for (size_t i = 0; i < FZ_ARRAY_LEN(cases); i++)
+        assert_int_equal(index_die_len(cases[i].info_size), cases[i].want);
+}
+
 int
 main(void)
 {
@@ -142,6 +166,7 @@ main(void)
         cmocka_unit_test(test_round_trip),
         cmocka_unit_test(test_example),
         cmocka_unit_test(test_circles),
+        cmocka_unit_test(test_die_len),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
