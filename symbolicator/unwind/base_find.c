@@ -53,21 +53,32 @@ open_bases(struct unwind_image *image)
     return bases;
 }
 
-/* The range of the function at the address in the scanned unit. */
-static const struct sym_dwarf_range *
-find_range(const struct bases *bases, uint64_t addr)
+/* A function in the DWARF: its DIE, and the range of it that holds the address. */
+struct function {
+    const struct sym_dwarf_unit *unit;
+    uint64_t die, low, high;
+};
+
+/* The function at the address in the scanned unit. */
+static bool
+find_scanned(const struct bases *bases, uint64_t addr, struct function *ret)
 {
     for (size_t i = 0; bases->has_scan && i < bases->scan.n_ranges; i++) {
         const struct sym_dwarf_range *range = &bases->scan.ranges[i];
         const struct sym_dwarf_node *node = &bases->scan.nodes[range->node];
-        if (addr >= range->low && addr < range->high && node->parent == UINT32_MAX)
-            return range;
+        if (addr < range->low || addr >= range->high || node->parent != UINT32_MAX)
+            continue;
+        *ret = (struct function){.unit = sym_dwarf_unit(bases->dwarf, bases->unit),
+                                 .die = node->die,
+                                 .low = range->low,
+                                 .high = range->high};
+        return true;
     }
-    return NULL;
+    return false;
 }
 
 struct cover {
-    uint64_t addr;
+    uint64_t addr, low, high;
     bool is_inside;
 };
 
@@ -75,17 +86,19 @@ static bool
 look_at_range(void *user, uint64_t low, uint64_t high)
 {
     struct cover *cover = user;
+    cover->low = low;
+    cover->high = high;
     cover->is_inside = cover->addr >= low && cover->addr < high;
     return !cover->is_inside;
 }
 
-/* May the unit have code at the address? Its root says so, mostly; a scan of all units would take
- * as long as building an index. */
+/* Does the DIE have code at cover->addr? True, without is_inside, if it does not say where its code
+ * is. */
 static bool
-may_cover(struct bases *bases, const struct sym_dwarf_unit *unit, uint64_t addr)
+may_cover(struct bases *bases, const struct sym_dwarf_unit *unit, uint64_t die, struct cover *cover)
 {
     const struct sym_dwarf *dwarf = bases->dwarf;
-    struct dwarf_cursor c = dwarf_cursor_make(dwarf, SECTION_INFO, unit->dies, unit->end);
+    struct dwarf_cursor c = dwarf_cursor_make(dwarf, SECTION_INFO, die, unit->end);
     const struct dwarf_abbrev *abbrev =
         dwarf_abbrev_find(dwarf, &dwarf->tables[unit->abbrevs], dwarf_cursor_uleb(&c));
     struct dwarf_value low = {.form = 0}, high = {.form = 0}, ranges = {.form = 0}, value;
@@ -99,29 +112,51 @@ may_cover(struct bases *bases, const struct sym_dwarf_unit *unit, uint64_t addr)
         else if (attr->name == AT_RANGES)
             ranges = value;
     }
-    struct cover cover = {.addr = addr};
     uint64_t from, to;
     if (ranges.form)
-        return !dwarf_ranges_read(dwarf, unit, &ranges, &bases->steps_left, look_at_range,
-                                  &cover) ||
-               cover.is_inside;
+        return !dwarf_ranges_read(dwarf, unit, &ranges, &bases->steps_left, look_at_range, cover) ||
+               cover->is_inside;
     if (!high.form || !dwarf_value_address(dwarf, unit, &low, &from))
         return true;
     if (!dwarf_value_address(dwarf, unit, &high, &to))
         to = from + high.number;
-    return addr >= from && addr < to;
+    return !look_at_range(cover, from, to);
 }
 
-static const struct sym_dwarf_range *
-find_function(struct bases *bases, uint64_t addr)
+/* The function whose DIE the index remembers, if it has the address. */
+static bool
+find_by_index(struct bases *bases, const struct sym_index *index, uint64_t addr,
+              struct function *ret)
 {
-    const struct sym_dwarf_range *range = find_range(bases, addr);
-    for (size_t i = 0; !range && i < sym_dwarf_n_units(bases->dwarf); i++) {
+    struct sym_function_die found;
+    struct cover cover = {.addr = addr};
+    if (!index || !sym_index_function_die(index, addr, &found) ||
+        found.info_size != sym_dwarf_info_size(bases->dwarf))
+        return false;
+    const struct sym_dwarf_unit *unit = dwarf_unit_of(bases->dwarf, found.die);
+    /* Of a function in parts the index has one, and which the address is in says its unit. */
+    if (!unit || !may_cover(bases, unit, found.die, &cover) || !cover.is_inside ||
+        cover.low != found.start || cover.high - cover.low != found.size)
+        return false;
+    *ret = (struct function){.unit = unit, .die = found.die, .low = cover.low, .high = cover.high};
+    return true;
+}
+
+static bool
+find_function(struct bases *bases, const struct sym_index *index, uint64_t addr,
+              struct function *ret)
+{
+    if (find_scanned(bases, addr, ret) || find_by_index(bases, index, addr, ret))
+        return true;
+    /* The root of a unit says where its code is, mostly; a scan of all units would take as long as
+     * building an index. */
+    for (size_t i = 0; i < sym_dwarf_n_units(bases->dwarf); i++) {
         const struct sym_dwarf_unit *unit = sym_dwarf_unit(bases->dwarf, i);
-        if (unit->is_bad || !may_cover(bases, unit, addr))
+        struct cover cover = {.addr = addr};
+        if (unit->is_bad || !may_cover(bases, unit, unit->dies, &cover))
             continue;
         if (bases->scans_left == 0)
-            return NULL;
+            return false;
         bases->scans_left--;
         bases->scan.code_low = 0;
         bases->scan.code_high = UINT64_MAX;
@@ -129,9 +164,10 @@ find_function(struct bases *bases, uint64_t addr)
         fz_ignore(sym_dwarf_scan_unit(bases->dwarf, i, &bases->budget, &bases->scan, NULL));
         bases->has_scan = true;
         bases->unit = i;
-        range = find_range(bases, addr);
+        if (find_scanned(bases, addr, ret))
+            return true;
     }
-    return range;
+    return false;
 }
 
 /* The first operation of an attribute that is an expression; 0 for another attribute. */
@@ -159,15 +195,14 @@ unwind_base_find(struct unwind_image *image, enum fz_arch_cpu cpu, uint64_t addr
 {
     struct unwind_base base = {.kind = UNWIND_BASE_NONE};
     struct bases *bases = open_bases(image);
-    const struct sym_dwarf_range *range = bases && bases->dwarf ? find_function(bases, addr) : NULL;
-    if (!range)
+    struct function function;
+    if (!bases || !bases->dwarf || !find_function(bases, image->files->index, addr, &function))
         return base;
-    unsigned op = first_operation(bases->dwarf, sym_dwarf_unit(bases->dwarf, bases->unit),
-                                  bases->scan.nodes[range->node].die);
+    unsigned op = first_operation(bases->dwarf, function.unit, function.die);
     unsigned sp = (unsigned)fz_arch_register_of_role(cpu, FZ_REGISTER_SP);
     unsigned fp = (unsigned)fz_arch_register_of_role(cpu, FZ_REGISTER_FP);
-    base.low = range->low;
-    base.high = range->high;
+    base.low = function.low;
+    base.high = function.high;
     if (op == OP_REG0 + sp || op == OP_BREG0 + sp)
         base.kind = UNWIND_BASE_SP;
     else if (op == OP_REG0 + fp || op == OP_BREG0 + fp)
@@ -198,16 +233,17 @@ bool
 unwind_base_prologue_end(struct unwind_image *image, uint64_t low, uint64_t *ret)
 {
     struct bases *bases = open_bases(image);
-    if (!bases || !bases->dwarf || !find_function(bases, low))
+    struct function function;
+    if (!bases || !bases->dwarf || !find_function(bases, image->files->index, low, &function))
         return false;
-    if (!bases->has_lines || bases->lines_unit != bases->unit) {
+    size_t unit = (size_t)(function.unit - sym_dwarf_unit(bases->dwarf, 0));
+    if (!bases->has_lines || bases->lines_unit != unit) {
         bases->lines.code_low = 0;
         bases->lines.code_high = UINT64_MAX;
         /* The rows before a fault count. */
-        fz_ignore(
-            sym_dwarf_lines_unit(bases->dwarf, bases->unit, &bases->budget, &bases->lines, NULL));
+        fz_ignore(sym_dwarf_lines_unit(bases->dwarf, unit, &bases->budget, &bases->lines, NULL));
         bases->has_lines = true;
-        bases->lines_unit = bases->unit;
+        bases->lines_unit = unit;
     }
     return find_next_row(&bases->lines, low, ret);
 }

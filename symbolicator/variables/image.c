@@ -1,11 +1,13 @@
 /*
- * Images: units by address, functions of a unit, lines.
+ * Images: the function at an address, units by address, lines.
  *
- * Which unit an address is in comes from the roots of the units, which were read when the DWARF was
- * opened; .debug_aranges is not used, since old linkers leave units out of it. A unit whose root
- * has no addresses is scanned for its functions at once. A function is found in the list that the
- * index builder's scan makes of its unit: the function with the smallest range at the address, as
- * in the index.
+ * The index remembers the DIE of each function. It is believed only if there is a function of that
+ * very range, so an index of another file, or a damaged one, gives no other function's variables.
+ *
+ * Without it, which unit an address is in comes from the roots of the units; .debug_aranges is not
+ * used, since old linkers leave units out of it. A unit whose root has no addresses is scanned for
+ * its functions at once. A function is found in the list that the index builder's scan makes of its
+ * unit: the function with the smallest range at the address, as in the index.
  */
 #include "symbolicator/variables/image.h"
 
@@ -76,6 +78,9 @@ static void
 list_code(struct variables_image *image)
 {
     size_t n_scanned = 0, n = sym_dwarf_n_units(image->dwarf);
+    /* What a frame may look at does not pay for the whole file. */
+    uint64_t dies = image->variables->dies_left, ranges = image->variables->ranges_left;
+    image->has_code = true;
     /* Units of a correct file do not share their lists. */
     image->variables->ranges_left = RANGES_MAX;
     for (size_t i = 0; i < n; i++) {
@@ -98,6 +103,8 @@ list_code(struct variables_image *image)
     }
     if (image->n_code > 1)
         qsort(image->code, image->n_code, sizeof(*image->code), compare_code);
+    image->variables->dies_left = dies;
+    image->variables->ranges_left = ranges;
 }
 
 /* A location section, inflated if it is compressed. */
@@ -155,10 +162,6 @@ open_image(struct sym_variables *variables, int number)
     }
     image->loc = find_section(image, "__debug_loc", 0);
     image->loclists = find_section(image, "__debug_loclists", 1);
-    uint64_t dies = variables->dies_left, ranges = variables->ranges_left;
-    list_code(image);
-    variables->dies_left = dies;
-    variables->ranges_left = ranges;
     return image;
 }
 
@@ -263,9 +266,48 @@ function_at(struct variables_image *image, size_t unit, uint64_t addr, uint64_t 
     return found;
 }
 
+struct check {
+    const struct sym_function_die *want;
+    uint64_t addr;
+    bool has_range, is_inside;
+};
+
+static bool
+check_range(void *user, uint64_t low, uint64_t high)
+{
+    struct check *check = user;
+    check->has_range =
+        check->has_range || (low == check->want->start && high - low == check->want->size);
+    check->is_inside = check->is_inside || (check->addr >= low && check->addr < high);
+    return !check->has_range || !check->is_inside;
+}
+
+/* The function whose DIE the index remembers. */
+static bool
+find_by_index(struct variables_image *image, uint64_t addr, struct variables_die *ret)
+{
+    const struct sym_index *index = image->files->index;
+    struct sym_function_die found;
+    struct variables_die die;
+    if (!index || !sym_index_function_die(index, addr, &found) ||
+        found.info_size != sym_dwarf_info_size(image->dwarf) ||
+        !variables_die_at(image, found.die, &die) || variables_die_tag(&die) != TAG_SUBPROGRAM)
+        return false;
+    struct check check = {.want = &found, .addr = addr};
+    variables_die_ranges(&die, check_range, &check);
+    if (!check.has_range || !check.is_inside)
+        return false;
+    *ret = die;
+    return true;
+}
+
 bool
 variables_image_function(struct variables_image *image, uint64_t addr, struct variables_die *ret)
 {
+    if (find_by_index(image, addr, ret))
+        return true;
+    if (!image->has_code)
+        list_code(image);
     size_t low = 0, high = image->n_code;
     while (low < high) { /* the first entry after the address */
         size_t middle = low + (high - low) / 2;

@@ -1,8 +1,9 @@
 /*
- * The open DWARF of one image: its units by address, the functions of a unit, location sections.
+ * The open DWARF of one image: the function at an address, lines, location sections.
  *
- * An image is opened when its first frame is looked at. Only units that frames are in are read: the
- * roots of all units say where their code is, and one pass over a unit lists its functions.
+ * An image is opened when its first frame is looked at. The index says where a function's DIE is;
+ * where it does not, the roots of all units say where their code is, and one pass over a unit lists
+ * its functions.
  */
 #ifndef VARIABLES_IMAGE_H
 #define VARIABLES_IMAGE_H
@@ -42,6 +43,7 @@ struct variables_image {
     struct variables_unit *units; /* as many as the DWARF has */
     struct variables_code *code;  /* ascending by low */
     size_t n_code, room_code;
+    bool has_code;                            /* once it is listed */
     struct variables_names *names;            /* of data; symbols.h */
     struct variables_definition *definitions; /* ascending by hash, once they are listed */
     size_t n_definitions, room_definitions;

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "symbolicator/variables/context.h"
 #include "tests/variables/dump.h"
 
 enum { LINE_MAX_BYTES = 1024, INSTANCES_MAX = 64 };
@@ -109,6 +110,19 @@ compare_all(const char *output, const char *truth)
     return score;
 }
 
+/* The index says where the functions are: nothing was searched for. */
+static bool
+is_by_index(const struct sym_variables *variables)
+{
+    for (size_t i = 0; i < variables->n_images; i++) {
+        if (variables->images[i]->has_code) {
+            printf("a function was not found by the index\n");
+            return false;
+        }
+    }
+    return variables->n_images > 0;
+}
+
 static bool
 run(const char *base, bool with_binary, const char *truth, struct score *ret)
 {
@@ -127,6 +141,7 @@ run(const char *base, bool with_binary, const char *truth, struct score *ret)
         printf("%s: %zu of %zu right, %zu stale, %zu wrong\n",
                with_binary ? "with the binary" : "dSYM alone", ret->n_right, ret->n, ret->n_stale,
                ret->n_wrong);
+        is_open = is_by_index(variables);
     }
     sym_variables_destroy(variables);
     dump_close(&dump);
