@@ -128,19 +128,103 @@ compare_address(const void *a, const void *b)
     return *x < *y ? -1 : *x > *y;
 }
 
-/* Is there an address inside of the variable, a member or an element of it? */
-static bool
-is_used(const struct addresses *addresses, uint64_t addr, uint64_t size)
+struct variable {
+    uint64_t addr, die;
+};
+
+struct variables_statics {
+    struct variable *list; /* ascending by address */
+    size_t n;
+};
+
+static int
+compare_variable(const void *a, const void *b)
 {
-    size_t low = 0, high = addresses->n;
-    while (low < high) { /* the first one at or after the variable */
+    const struct variable *x = a, *y = b;
+    if (x->addr != y->addr)
+        return x->addr < y->addr ? -1 : 1;
+    return x->die < y->die ? -1 : x->die > y->die;
+}
+
+/* The unit's own variables that have an address, located once for all frames in it: after a link
+ * with LTO they are those of the whole program. */
+static const struct variables_statics *
+statics_of(struct variables_image *image, const struct sym_dwarf_unit *unit)
+{
+    struct sym_variables *variables = image->variables;
+    struct variables_unit *more = variables_image_unit(image, unit);
+    const uint64_t *offsets;
+    if (more->statics)
+        return more->statics;
+    more->statics = fz_arena_alloc(&variables->cache, sizeof(*more->statics));
+    size_t n = more->statics ? variables_container_variables(image, unit, &offsets) : 0;
+    struct variable *list = n ? fz_arena_array(&variables->cache, n, sizeof(*list)) : NULL;
+    uint64_t dies = variables->dies_left;
+    /* What a frame may look at does not pay for the whole unit. */
+    variables->dies_left = VARIABLES_DIES_MAX;
+    for (size_t i = 0; list && i < n; i++) {
+        struct variables_die at;
+        struct variable *one = &list[more->statics->n];
+        one->die = offsets[i];
+        if (variables_die_at(image, offsets[i], &at) && variables_locate_static(&at, &one->addr))
+            more->statics->n++;
+    }
+    variables->dies_left = dies;
+    if (list && more->statics->n > 1)
+        qsort(list, more->statics->n, sizeof(*list), compare_variable);
+    if (more->statics)
+        more->statics->list = list;
+    return more->statics;
+}
+
+/* The end of the variables that begin at or before an address: the last ones of them are nearest. */
+static size_t
+find_end(const struct variables_statics *statics, uint64_t addr)
+{
+    size_t low = 0, high = statics->n;
+    while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (addresses->list[middle] < addr)
+        if (statics->list[middle].addr <= addr)
             low = middle + 1;
         else
             high = middle;
     }
-    return low < addresses->n && addresses->list[low] - addr < (size ? size : 1);
+    return low;
+}
+
+static bool
+is_inside(struct variables_image *image, const struct variable *variable, uint64_t addr)
+{
+    struct variables_die at;
+    uint64_t distance = addr - variable->addr;
+    /* Types are read only of variables that may be meant. */
+    if (distance >= VARIABLE_SIZE_MAX || !variables_die_at(image, variable->die, &at) ||
+        variables_die_string_deep(&at, AT_NAME).len == 0)
+        return false;
+    uint64_t size = variables_type_of(&at)->size;
+    return distance < (size ? size : 1);
+}
+
+/* The variables in which an address is, as a member or an element of them maybe; each once. */
+static size_t
+find_used(struct variables_image *image, const struct variables_statics *statics,
+          const struct addresses *addresses, uint64_t ret[ADDRESSES_MAX])
+{
+    size_t n = 0, done = 0;
+    for (size_t i = 0; i < addresses->n; i++) {
+        size_t end = find_end(statics, addresses->list[i]), at = end;
+        /* What is too far for one address is too far for the next. */
+        if (end == done)
+            continue;
+        done = end;
+        for (; at > 0 && n < ADDRESSES_MAX &&
+               statics->list[at - 1].addr == statics->list[end - 1].addr;
+             at--) {
+            if (is_inside(image, &statics->list[at - 1], addresses->list[i]))
+                ret[n++] = statics->list[at - 1].die;
+        }
+    }
+    return n;
 }
 
 void
@@ -151,22 +235,20 @@ variables_globals_find(struct variables_frame *frame, struct variables_globals *
     struct code_range range = {.binary = image->files->binary,
                                .cpu = sym_process_cpu(frame->variables->process),
                                .addresses = &addresses};
-    const uint64_t *list;
+    uint64_t used[ADDRESSES_MAX];
     ret->n = 0;
     if (!range.binary)
         return;
     variables_die_ranges(&frame->function, read_range, &range);
-    if (addresses.n > 1)
-        qsort(addresses.list, addresses.n, sizeof(addresses.list[0]), compare_address);
-    size_t n = addresses.n ? variables_container_variables(image, frame->function.unit, &list) : 0;
+    if (addresses.n == 0)
+        return;
+    qsort(addresses.list, addresses.n, sizeof(addresses.list[0]), compare_address);
+    const struct variables_statics *statics = statics_of(image, frame->function.unit);
+    size_t n = statics ? find_used(image, statics, &addresses, used) : 0;
+    if (n > 1)
+        qsort(used, n, sizeof(used[0]), compare_address); /* as they were declared */
     for (size_t i = 0; i < n && ret->n < VARIABLES_GLOBALS_MAX; i++) {
-        struct variables_die at;
-        uint64_t addr;
-        /* Types are read only of variables that may be meant. */
-        if (variables_die_at(image, list[i], &at) && variables_locate_static(&at, &addr) &&
-            is_used(&addresses, addr, VARIABLE_SIZE_MAX) &&
-            variables_die_string_deep(&at, AT_NAME).len > 0 &&
-            is_used(&addresses, addr, variables_type_of(&at)->size))
-            ret->list[ret->n++] = at;
+        if (variables_die_at(image, used[i], &ret->list[ret->n]))
+            ret->n++;
     }
 }

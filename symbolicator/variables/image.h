@@ -16,6 +16,7 @@ struct variables_unit {
     struct sym_dwarf_scan functions;         /* once they are listed */
     struct sym_dwarf_lines lines;            /* once they are read */
     struct variables_containers *containers; /* container.c */
+    struct variables_statics *statics;       /* globals.c */
     uint64_t loclists_base;
     uint16_t language;
     bool has_functions, has_lines, has_root;
