@@ -11,7 +11,7 @@ skip_die(const struct sym_dwarf *dwarf, const struct sym_dwarf_unit *unit,
 {
     static const struct dwarf_attr indirect = {.form = FORM_INDIRECT};
     struct dwarf_value value;
-    struct dwarf_cursor c = {.at = at, .end = end, .big_endian = dwarf->big_endian};
+    struct dwarf_cursor c = {.at = at, .end = end, .big_endian = dwarf->big_endian}, copy;
     const struct dwarf_step *step = &dwarf->steps[abbrev->first_step];
     for (uint32_t n = abbrev->n_steps; n > 0; n--, step++) {
         dwarf_cursor_skip(&c, step->skip);
@@ -37,7 +37,9 @@ skip_die(const struct sym_dwarf *dwarf, const struct sym_dwarf_unit *unit,
             dwarf_cursor_skip(&c, dwarf_cursor_uint(&c, 4));
             break;
         case STEP_INDIRECT:
-            dwarf_value_read_any(dwarf, unit, &c, &indirect, &value);
+            copy = c; /* the address of `c` itself would keep it out of registers */
+            dwarf_value_read_any(dwarf, unit, &copy, &indirect, &value);
+            c = copy;
             break;
         }
     }

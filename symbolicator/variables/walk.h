@@ -44,6 +44,11 @@ variables_walk_skip(struct variables_walk *walk)
 {
     const struct dwarf_abbrev *abbrev = walk->abbrev;
     struct dwarf_cursor *c = &walk->at;
+    if (abbrev->kind == DIE_LEBS) {
+        const uint8_t *end = skip_lebs(walk->dwarf, abbrev, c->at, c->end);
+        c->at = end ? end : c->at;
+        return end != NULL;
+    }
     const uint8_t *after =
         abbrev->n_steps ? skip_die(walk->dwarf, walk->unit, abbrev, c->at, c->end) : c->at;
     /* What follows the last LEB128, string or block is a step of its own, or it is in `size`. */
@@ -63,7 +68,7 @@ variables_walk_next(struct variables_walk *walk)
     if (!dwarf_cursor_left(c))
         return false;
     walk->offset = (uint64_t)(c->at - walk->dwarf->sections[SECTION_INFO].data);
-    uint64_t code = dwarf_cursor_uleb(c);
+    uint64_t code = *c->at < 0x80 ? *c->at++ : dwarf_cursor_uleb(c);
     if (code == 0) {
         walk->abbrev = NULL;
         if (walk->inner == 0)

@@ -21,7 +21,7 @@
     "1 11 1 11 1 12 6 0 0 2 2e 1 3 8 11 1 12 6 40 18 0 0 3 2e 0 3 8 55 17 40 18 0 0 "     \
     "4 1d 0 31 13 11 1 12 6 0 0 5 2e 0 3 8 11 1b 12 6 40 18 0 0 6 34 0 3 8 0 0 7 2e 0 3 " \
     "8 0 0 0"
-#define DIES                                                                      \
+#define DIES                                                                     \
     "1 8:1000 4:1000 7 'g' 2 'f' 8:1100 4:100 u1 6d 4 4:%x 8:1140 4:20 6 'v' 0 " \
     "3 'h' 4:%x u1 6d"
 
@@ -36,8 +36,8 @@ struct sample {
 
 static const struct sample samples[] = {
     {"DWARF 4", "2:4 4:0 8", 0x18, 0, "", "8:300 8:340 8:400 8:480 8:0 8:0", NULL, NULL},
-    {"DWARF 5", "2:5 1 8 4:0", 0x19, 0xc, "5 'k' u0 4:40 u1 6d",
-     NULL, "{ 2:5 8 0 4:0 4 u768 u832 4 u1024 u1152 0 }", "{ 2:5 8 0 8:1600 }"},
+    {"DWARF 5", "2:5 1 8 4:0", 0x19, 0xc, "5 'k' u0 4:40 u1 6d", NULL,
+     "{ 2:5 8 0 4:0 4 u768 u832 4 u1024 u1152 0 }", "{ 2:5 8 0 8:1600 }"},
 };
 
 struct run {
@@ -64,7 +64,8 @@ build_index(struct run *run)
     struct fz_map map;
     FILE *file = tmpfile();
     assert_non_null(file);
-    assert_int_equal(sym_index_build(&run->dwarf.macho, NULL, fileno(file), NULL, NULL, NULL), FZ_OK);
+    assert_int_equal(sym_index_build(&run->dwarf.macho, NULL, fileno(file), NULL, NULL, NULL),
+                     FZ_OK);
     assert_int_equal(fz_map_open_fd(fileno(file), &map, NULL), FZ_OK);
     fz_buffer_init(&run->bytes, 0);
     fz_buffer_append(&run->bytes, map.bytes.data, map.bytes.len);
@@ -118,7 +119,8 @@ find(struct run *run, bool with_index, uint64_t addr)
     if (with_index)
         assert_int_equal(index_open_bytes(fz_buffer_span(&run->bytes), &run->index, NULL), FZ_OK);
     assert_int_equal(sym_process_create(&source, &run->arena, &run->process, NULL), FZ_OK);
-    assert_int_equal(sym_variables_create(run->process, NULL, &run->arena, &variables, NULL), FZ_OK);
+    assert_int_equal(sym_variables_create(run->process, NULL, &run->arena, &variables, NULL),
+                     FZ_OK);
     variables->dies_left = VARIABLES_DIES_MAX;
     variables->ranges_left = VARIABLES_RANGES_MAX;
     struct variables_image *opened = variables_image_get(variables, 0);
