@@ -34,6 +34,36 @@ void query_print_value(const char *text, struct fz_buffer *out);
  * these. *ret is 1 or more; *ret_is_age (NULL is allowed) says that it was the last. */
 bool query_time_parse(struct fz_span text, int64_t now_ms, int64_t *ret, bool *ret_is_age);
 
+/* ---- completion ---- */
+
+enum query_completes {
+    QUERY_COMPLETES_NOTHING,
+    QUERY_COMPLETES_KEYS,    /* items: "version:", "has:" */
+    QUERY_COMPLETES_CHOICES, /* items: what the key has, or examples of times */
+    QUERY_COMPLETES_VALUES, /* no items: what storage has for `field` (and `tag`) that begins with `prefix` */
+    QUERY_COMPLETES_TAGS /* no items: names of tags that begin with `prefix` */
+};
+
+struct query_item {
+    const char *text; /* takes the place of the bytes from `start` to the cursor */
+    const char *help; /* may be NULL */
+};
+
+struct query_completion {
+    enum query_completes what;
+    size_t start; /* byte of the text */
+    enum store_field field;
+    const char *tag;    /* its name; NULL for other fields */
+    const char *prefix; /* what was typed, without quotes */
+    const struct query_item *items;
+    size_t n_items;
+};
+
+/* What may come at the cursor (a byte of the text). Never fails on what is typed: then it completes nothing. */
+FZ_MUST_CHECK enum fz_code query_complete(struct fz_span text, size_t cursor,
+                                          struct fz_arena *arena, struct query_completion *ret,
+                                          struct fz_error *err);
+
 /* ---- evaluation in memory ---- */
 
 /* A text that a report or its issue has for a field. A field may have several (images, tags, states of the issue). The name and

@@ -250,10 +250,11 @@ make_value(struct query_build *build, const struct store_condition *condition,
     const struct store_field_row *row = store_field_row(condition->field);
     *ret = (struct store_query_value){
         .text = piece->text, .any_before = piece->any_before, .any_after = piece->any_after};
+    const char *key = row->type == STORE_FIELD_TYPE_TAG ? "tag.NAME" : row->name;
     if (!*piece->text)
         return fz_fail_at(err, FZ_E_MALFORMED, piece->offset,
                           "%s: a value is empty; has:%s finds any value, -has:%s none", row->name,
-                          row->name, row->name);
+                          key, key);
     if (row->type == STORE_FIELD_TYPE_CHOICE)
         return make_choice(row, piece, ret, build, err);
     if (row->type == STORE_FIELD_TYPE_UUID)

@@ -1,2 +1,3 @@
 fz_unit_test(query fz_query)
+fz_unit_test(query_complete fz_query)
 fz_unit_test(query_match fz_query)

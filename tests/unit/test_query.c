@@ -209,7 +209,7 @@ static const struct {
     {"tag:\"=a\"", 4, "tag: a tag's name is missing; write tag:NAME=VALUE"},
     {"tag:*n=a", 4, "tag: a tag's name is missing; write tag:NAME=VALUE"},
     {"tag:a=1,b=2", 8, "tag: several values are of one tag; write tag.NAME:VALUE,VALUE"},
-    {"tag:a=", 4, "tag: a value is empty; has:tag finds any value, -has:tag none"},
+    {"tag:a=", 4, "tag: a value is empty; has:tag.NAME finds any value, -has:tag.NAME none"},
     {"tag.\"\":a", 4, "tag: the tag's name is empty"},
     {"uuid:4c4c", 5, "uuid: '4c4c' is not a UUID"},
     {"id:xyz*", 3, "id: 'xyz' is not a part of a UUID"},
