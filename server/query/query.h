@@ -34,6 +34,25 @@ void query_print_value(const char *text, struct fz_buffer *out);
  * these. *ret is 1 or more; *ret_is_age (NULL is allowed) says that it was the last. */
 bool query_time_parse(struct fz_span text, int64_t now_ms, int64_t *ret, bool *ret_is_age);
 
+/* ---- parameters of the report list ---- */
+
+struct query_parameter {
+    const char *name, *value;
+};
+
+/* Is ?name= a condition of the report list ("version", "q", "crashed_since")? */
+bool query_is_parameter(const char *name);
+/*
+ * Add the conditions of URL parameters ("version=4.2,4.3&q=index") to a query: each name is a condition, its values are
+ * alternatives; each tag is a condition of its own. Parameters that are not conditions, and empty ones, are skipped.
+ * query->now_ms is what ages are counted from.
+ *
+ * MALFORMED: a value; the query is then as before.
+ */
+FZ_MUST_CHECK enum fz_code query_add_parameters(struct store_query *query,
+                                                const struct query_parameter *list, size_t n,
+                                                struct fz_arena *arena, struct fz_error *err);
+
 /* ---- completion ---- */
 
 enum query_completes {
