@@ -1,4 +1,8 @@
 fz_unit_test(query fz_query)
 fz_unit_test(query_complete fz_query)
+fz_unit_test(query_docs fz_query fz_storage)
+if(TARGET test_query_docs)
+  target_compile_definitions(test_query_docs PRIVATE FZ_TOP="${CMAKE_SOURCE_DIR}")
+endif()
 fz_unit_test(query_match fz_query)
 fz_unit_test(query_url fz_query)
