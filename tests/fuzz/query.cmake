@@ -1,0 +1,1 @@
+fz_fuzz_target(query fz_query)
