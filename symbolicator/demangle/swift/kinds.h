@@ -416,8 +416,9 @@
     X(OUTLINED_TAG_STORE, .format = "outlined enum tag store of {0}")                              \
     X(OUTLINED_PROJECT, .format = "outlined enum project data for load of {0}")                    \
     X(OUTLINED_GET_TAG, .format = "outlined enum get tag of {0}")                                  \
-    X(ONCE_FUNCTION, .before = "one-time initialization function for ")                            \
-    X(ONCE_TOKEN, .before = "one-time initialization token for ")                                  \
+    /* list, context */                                                                            \
+    X(ONCE_FUNCTION, .format = "one-time initialization function for {0}")                         \
+    X(ONCE_TOKEN, .format = "one-time initialization token for {0}")                               \
     X(ONCE_LIST, .print = sym_swift_print_once_list)                                               \
     X(METADATA, .before = "type metadata for ")                                                    \
     X(FULL_METADATA, .before = "full type metadata for ")                                          \

@@ -265,5 +265,5 @@ sym_swift_op_once(struct sym_swift_parser *p, enum sym_swift_kind kind)
         names = sym_swift_add(p, names, sym_swift_pop_flag(p, SWIFT_F_DECL_NAME));
     sym_swift_node_reverse(names, 0);
     /* The context is mangled, but Swift prints only the names. */
-    return names && sym_swift_pop_context(p) ? sym_swift_make1(p, kind, names) : NULL;
+    return names ? sym_swift_make2(p, kind, names, sym_swift_pop_context(p)) : NULL;
 }
