@@ -22,14 +22,20 @@ static const struct {
     const char *prefix;
     bool (*demangle)(const char *name, const struct sym_demangle_options *options,
                      struct fz_buffer *out);
+    enum sym_language language;
 } languages[] = {
     /* Legacy Rust names are valid C++ names that end in a hash, so Rust comes first. */
-    {"_R", sym_demangle_rust},          {"_ZN", sym_demangle_rust},
-    {"ZN", sym_demangle_rust},          {"_Z", sym_demangle_cxx},
-    {"___Z", sym_demangle_cxx},         {"__", sym_demangle_block},
-    {"$", sym_demangle_swift},          {"_$", sym_demangle_swift},
-    {"_T", sym_demangle_swift},         {"@__swiftmacro_", sym_demangle_swift},
-    {"async_Main", sym_demangle_swift},
+    {"_R", sym_demangle_rust, SYM_RUST},
+    {"_ZN", sym_demangle_rust, SYM_RUST},
+    {"ZN", sym_demangle_rust, SYM_RUST},
+    {"_Z", sym_demangle_cxx, SYM_CXX},
+    {"___Z", sym_demangle_cxx, SYM_CXX},
+    {"__", sym_demangle_block, SYM_OBJC},
+    {"$", sym_demangle_swift, SYM_SWIFT},
+    {"_$", sym_demangle_swift, SYM_SWIFT},
+    {"_T", sym_demangle_swift, SYM_SWIFT},
+    {"@__swiftmacro_", sym_demangle_swift, SYM_SWIFT},
+    {"async_Main", sym_demangle_swift, SYM_SWIFT},
 };
 
 /* The name up to "_block_invoke" or "_block_invoke_<digits>", and the digits; false if it has no
@@ -107,15 +113,33 @@ sym_demangle_block(const char *name, const struct sym_demangle_options *options,
 }
 
 static bool
-demangle_any(const char *name, const struct sym_demangle_options *options, struct fz_buffer *out)
+demangle_any(const char *name, const struct sym_demangle_options *options, struct fz_buffer *out,
+             enum sym_language *ret_language)
 {
     for (size_t i = 0; i < FZ_ARRAY_LEN(languages); i++) {
         /* A name may fit several prefixes: what turns out not to be Rust is tried as C++. */
         if (fz_text_has_prefix(name, languages[i].prefix) &&
-            languages[i].demangle(name, options, out))
+            languages[i].demangle(name, options, out)) {
+            *ret_language = languages[i].language;
             return true;
+        }
     }
     return false;
+}
+
+bool
+sym_demangle_mangled(const char *name, bool is_macho_symbol,
+                     const struct sym_demangle_options *options, struct fz_buffer *out,
+                     enum sym_language *ret_language)
+{
+    const char *inner = name[0] == '_' ? name + 1 : name;
+    const char *plain = is_macho_symbol ? inner : name;
+    /* Names from DWARF have no underscore of Mach-O; lists that users paste, as of nm, do. */
+    /* Longer names cost more than a reader gains; the limit also bounds the stack that C++
+     * needs. */
+    return strlen(name) <= DEMANGLE_NAME_MAX &&
+           (demangle_any(plain, options, out, ret_language) ||
+            (plain == name && inner != name && demangle_any(inner, options, out, ret_language)));
 }
 
 bool
@@ -123,18 +147,10 @@ sym_demangle(const char *name, bool is_macho_symbol, const struct sym_demangle_o
              struct fz_buffer *out)
 {
     static const struct sym_demangle_options defaults = {.simplified = false};
-    const char *inner = name[0] == '_' ? name + 1 : name;
-    const char *plain = is_macho_symbol ? inner : name;
-    if (!options)
-        options = &defaults;
-    /* Names from DWARF have no underscore of Mach-O; lists that users paste, as of nm, do. */
-    /* Longer names cost more than a reader gains; the limit also bounds the stack that C++
-     * needs. */
-    if (strlen(name) <= DEMANGLE_NAME_MAX &&
-        (demangle_any(plain, options, out) ||
-         (plain == name && inner != name && demangle_any(inner, options, out))))
+    enum sym_language language;
+    if (sym_demangle_mangled(name, is_macho_symbol, options ? options : &defaults, out, &language))
         return true;
-    fz_buffer_text(out, plain);
+    fz_buffer_text(out, is_macho_symbol && name[0] == '_' ? name + 1 : name);
     return false;
 }
 

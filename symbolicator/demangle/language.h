@@ -12,9 +12,16 @@
 #define SYM_DEMANGLE_LANGUAGE_H
 
 #include "base/buffer.h"
+#include "symbolicator/demangle/declaration.h"
 #include "symbolicator/symbolicator.h"
 
 enum { DEMANGLE_NAME_MAX = 64 * 1024, DEMANGLE_TEXT_MAX = 64 * 1024 };
+
+/* sym_demangle() without the name that it leaves unchanged, and the language; false, and nothing
+ * appended, if the name is not mangled. */
+bool sym_demangle_mangled(const char *name, bool is_macho_symbol,
+                          const struct sym_demangle_options *options, struct fz_buffer *out,
+                          enum sym_language *ret_language);
 
 /* Itanium C++, blocks in C++ functions ("___Z..._block_invoke") and suffixes (".cold", ".llvm.1")
  * as LLVM prints them. */

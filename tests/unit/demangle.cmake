@@ -6,3 +6,6 @@ target_compile_definitions(test_demangle_rust PRIVATE FZ_TOP="${CMAKE_SOURCE_DIR
 fz_unit_test(demangle_swift fz_symbolicator)
 target_compile_definitions(test_demangle_swift PRIVATE FZ_TOP="${CMAKE_SOURCE_DIR}")
 fz_unit_test(demangle_swift_kinds fz_symbolicator)
+fz_unit_test(declaration fz_symbolicator)
+fz_unit_test(declaration_lists fz_symbolicator)
+target_compile_definitions(test_declaration_lists PRIVATE FZ_TOP="${CMAKE_SOURCE_DIR}")

@@ -9,6 +9,7 @@
 #include "symbolicator/demangle/language.h"
 
 #include "base/text.h"
+#include "symbolicator/demangle/swift/declare.h"
 #include "symbolicator/demangle/swift/parse.h"
 #include "symbolicator/demangle/swift/print.h"
 
@@ -93,4 +94,21 @@ sym_demangle_swift(const char *name, const struct sym_demangle_options *options,
     if (done)
         fz_buffer_append(out, text.data, text.len);
     return done;
+}
+
+bool
+sym_declare_swift(const char *name, struct sym_declared *to)
+{
+    static const struct sym_demangle_options readable = {.simplified = true};
+    if (has_symbolic_reference(name))
+        return false;
+    FZ_CLEANUP(fz_arena_deinit) struct fz_arena arena = fz_arena_make(ARENA_MAX);
+    struct sym_swift_node *symbol = parse(fz_span_cstr(name), &arena);
+    to->language = SYM_SWIFT;
+    if (symbol && sym_swift_declare(symbol, parse, &arena, to) &&
+        fz_text_is_utf8(fz_buffer_span(&to->name)))
+        return true;
+    sym_declared_clear(to);
+    to->is_real = false;
+    return symbol && sym_demangle_swift(name, &readable, &to->name);
 }
