@@ -1,3 +1,4 @@
 fz_fuzz_target(demangle fz_symbolicator)
 fz_fuzz_target(demangle_rust fz_symbolicator)
 fz_fuzz_target(demangle_swift fz_symbolicator)
+fz_fuzz_target(declaration fz_symbolicator)
