@@ -9,37 +9,70 @@
 #include "server/cli/cmd.h"
 #include "server/cli/command.h"
 #include "server/config/term.h"
+#include "symbolicator/demangle/declaration.h"
 #include "symbolicator/symbolicator.h"
 
 enum { READ_BYTES = 64 * 1024 };
 
+enum { ARENA_BYTES = 64 * 1024 }; /* of one declaration */
+
 struct arguments {
-    bool simplified;
+    bool simplified, declaration;
+};
+
+struct printer {
+    struct sym_demangle_options options;
+    bool declaration;
 };
 
 static const struct option_spec own_options[] = {
     {.name = "simplified",
      .offset = offsetof(struct arguments, simplified),
      .help = "Shorter: without default template arguments, hashes, modules and types."},
+    {.name = "declaration",
+     .offset = offsetof(struct arguments, declaration),
+     .help = "The function of the source that each name belongs to, as issues are grouped; after "
+             "tabs its module, and what the name is of it."},
     {.name = NULL},
 };
 static const struct command_example examples[] = {
     {"framezero demangle _ZN4shop8checkoutEv", "shop::checkout()"},
     {"nm Shop | framezero demangle", "each line of standard input"},
+    {"framezero demangle --declaration '$s4Shop4loadyyFyycfU_'", "load(), Shop, closure #1 in"},
     {NULL, NULL},
 };
 
+/* "checkout()", tab, "Shop", tab, "closure #1 in". */
+static void
+append_declaration(struct fz_buffer *out, const char *name, size_t stack_room)
+{
+    FZ_CLEANUP(fz_arena_deinit) struct fz_arena arena = fz_arena_make(ARENA_BYTES);
+    struct sym_declaration found;
+    if (sym_demangle_declaration(name, NULL, stack_room, &arena, &found, NULL) != FZ_OK) {
+        out->failed = true;
+        return;
+    }
+    fz_buffer_text(out, found.name);
+    fz_buffer_char(out, '\t');
+    fz_buffer_text(out, found.module);
+    fz_buffer_char(out, '\t');
+    fz_buffer_text(out, found.is_real ? found.removed : "no declaration");
+}
+
 /* Append the readable form of `name` and a newline. */
 static void
-append_name(struct fz_buffer *out, const char *name, const struct sym_demangle_options *options)
+append_name(struct fz_buffer *out, const char *name, const struct printer *printer)
 {
-    fz_ignore(sym_demangle(name, false, options, out)); /* the text is the name otherwise */
+    if (printer->declaration)
+        append_declaration(out, name, printer->options.stack_room);
+    else /* the text is the name if it is not mangled */
+        fz_ignore(sym_demangle(name, false, &printer->options, out));
     fz_buffer_char(out, '\n');
 }
 
 /* Answer the whole lines of `in` and keep the rest; at the end of the input the rest is a line too. */
 static void
-answer_lines(struct fz_buffer *in, bool is_end, const struct sym_demangle_options *options,
+answer_lines(struct fz_buffer *in, bool is_end, const struct printer *printer,
              struct fz_buffer *out)
 {
     char *line = in->data, *end = in->data + in->len;
@@ -51,7 +84,7 @@ answer_lines(struct fz_buffer *in, bool is_end, const struct sym_demangle_option
         *(newline ? newline : end) = '\0';
         /* Lists that were made on Windows have CR LF at the ends of lines. */
         line[strcspn(line, "\r")] = '\0';
-        append_name(out, line, options);
+        append_name(out, line, printer);
         line = newline ? newline + 1 : end;
     }
     in->len = (size_t)(end - line);
@@ -60,7 +93,7 @@ answer_lines(struct fz_buffer *in, bool is_end, const struct sym_demangle_option
 
 /* Another program may be waiting for each answer: what was read is answered before more is read. */
 static enum fz_code
-print_lines(const struct sym_demangle_options *options, struct fz_error *err)
+print_lines(const struct printer *printer, struct fz_error *err)
 {
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer in = fz_buffer_make(0);
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
@@ -77,7 +110,7 @@ print_lines(const struct sym_demangle_options *options, struct fz_error *err)
         in.len += (size_t)n;
         /* A line that goes on in what comes next is not looked at again and again. */
         if (n == 0 || memchr(at, '\n', (size_t)n))
-            answer_lines(&in, n == 0, options, &out);
+            answer_lines(&in, n == 0, printer, &out);
         enum fz_code code = fz_buffer_done(&out, err);
         if (code == FZ_OK)
             code = fz_file_write_fd(STDOUT_FILENO, fz_buffer_span(&out), err);
@@ -96,15 +129,16 @@ run(const struct command_call *call)
     const struct arguments *arguments = call->values;
     struct fz_error err;
     /* The hash of a Rust name distinguishes the instances of one generic function. */
-    struct sym_demangle_options options = {.simplified = arguments->simplified,
-                                           .keep_hash = !arguments->simplified,
-                                           .stack_room = sym_demangle_stack_room()};
+    struct printer printer = {.options = {.simplified = arguments->simplified,
+                                          .keep_hash = !arguments->simplified,
+                                          .stack_room = sym_demangle_stack_room()},
+                              .declaration = arguments->declaration};
     for (size_t i = 0; i < call->n_operands; i++)
-        append_name(&out, call->operands[i], &options);
+        append_name(&out, call->operands[i], &printer);
     enum fz_code code = fz_buffer_done(&out, &err);
     if (code == FZ_OK)
         code = call->n_operands ? fz_file_write_fd(STDOUT_FILENO, fz_buffer_span(&out), &err)
-                                : print_lines(&options, &err);
+                                : print_lines(&printer, &err);
     return code == FZ_OK ? 0 : term_failed(cmd_demangle.name, &err);
 }
 
