@@ -1,11 +1,11 @@
 /* The parameters of a request: checked, and read as what they are. */
 #include "server/api/api_query.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "base/text.h"
 #include "base/time.h"
+#include "server/query/query.h"
 
 enum { KNOWN_SHOWN = 157 }; /* bytes of the known parameters that a message has room for */
 
@@ -55,62 +55,17 @@ api_query_limit(const struct http_request *request, size_t fallback, size_t max,
     return FZ_OK;
 }
 
-/* RFC 3339, a date alone, or one whose '+' of the zone was not percent-encoded. */
-static bool
-parse_time(const char *text, int64_t *ret)
-{
-    char fixed[64];
-    size_t len = strlen(text);
-    if (fz_time_parse(fz_span_cstr(text), ret))
-        return true;
-    if (len > 40)
-        return false;
-    /* A day alone begins at midnight, UTC. */
-    snprintf(fixed, sizeof(fixed), "%s%s", text, len == 10 ? "T00:00:00Z" : "");
-    /* A '+' in a query means a space. */
-    if (len > 16 && fixed[len - 6] == ' ')
-        fixed[len - 6] = '+';
-    return fz_time_parse(fz_span_cstr(fixed), ret);
-}
-
-/* "90s", "30m", "24h", "7d", "2w": so long ago. */
-static bool
-parse_ago(const char *text, int64_t *ret)
-{
-    static const struct {
-        char letter;
-        int64_t ms;
-    } units[] = {{'s', 1000}, {'m', 60000}, {'h', 3600000}, {'d', 86400000}, {'w', 604800000}};
-    size_t len = strlen(text);
-    uint64_t n;
-    if (len < 2 || !fz_text_u64(fz_span_make(text, len - 1), &n) || n > 1000000)
-        return false;
-    for (size_t i = 0; i < FZ_ARRAY_LEN(units); i++) {
-        if (text[len - 1] != units[i].letter)
-            continue;
-        int64_t at = fz_time_now_ms() - (int64_t)n * units[i].ms;
-        *ret = at > 0 ? at : 1; /* 0 would be "no such filter" */
-        return true;
-    }
-    return false;
-}
-
 enum fz_code
 api_query_time(const struct http_request *request, const char *name, int64_t *ret,
                struct fz_error *err)
 {
     const char *text = http_query(request, name);
-    uint64_t number;
-    if (!text || parse_time(text, ret) || parse_ago(text, ret))
-        return FZ_OK;
-    if (!fz_text_u64(fz_span_cstr(text), &number) || number > INT64_MAX / 1000)
+    if (text && !query_time_parse(fz_span_cstr(text), fz_time_now_ms(), ret, NULL))
         return fz_fail(
             err, FZ_E_MALFORMED,
             "%s: '%.40s' is not a time; write 2026-11-20T10:11:12Z, Unix seconds, or how "
             "long ago: 30m, 24h, 7d",
             name, text);
-    /* Seconds up to the year 5138, else milliseconds, as JavaScript's Date.now() has them. */
-    *ret = (int64_t)(number >= 100000000000u ? number : number * 1000);
     return FZ_OK;
 }
 

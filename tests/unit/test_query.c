@@ -378,6 +378,44 @@ test_property(void **state FZ_UNUSED)
     assert_in_range(n_read, 3000, 20000);
 }
 
+static void
+test_times(void **state FZ_UNUSED)
+{
+    static const struct {
+        const char *text;
+        int64_t want; /* 0: not a time */
+        bool is_age;
+    } times[] = {
+        {"2026-11-23", 1795392000000, false},
+        {"2026-11-23T04:00:00+01:00", 1795402800000, false},
+        {"2026-11-23T04:00:00 01:00", 1795402800000, false}, /* a '+' of a URL */
+        {"1795402800", 1795402800000, false},
+        {"1795402800000", 1795402800000, false},
+        {"99999999999", 99999999999000, false},
+        {"100000000000", 100000000000, false},
+        {"0", 1, false},
+        {"0s", 1795402800000, true},
+        {"90s", 1795402710000, true},
+        {"2w", 1794193200000, true},
+        {"1000000w", 1, true}, /* before 1970 */
+        {"1000001w", 0, false},
+        {"253402300800000", 0, false},
+        {"18446744073709551616", 0, false},
+        {"7", 7000, false},
+        {"d", 0, false},
+        {"7y", 0, false},
+        {"-7d", 0, false},
+        {"", 0, false},
+    };
+    for (size_t i = 0; i < FZ_ARRAY_LEN(times); i++) {
+        int64_t got = 0;
+        bool is_age = false;
+        bool is_time = query_time_parse(fz_span_cstr(times[i].text), now, &got, &is_age);
+        if (is_time != (times[i].want > 0) || got != times[i].want || is_age != times[i].is_age)
+            fail_msg("%s: %lld %d", times[i].text, (long long)got, is_age);
+    }
+}
+
 int
 main(void)
 {
@@ -385,6 +423,7 @@ main(void)
         cmocka_unit_test(test_good),  cmocka_unit_test(test_members),
         cmocka_unit_test(test_bad),   cmocka_unit_test(test_limits),
         cmocka_unit_test(test_arena), cmocka_unit_test(test_property),
+        cmocka_unit_test(test_times),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
