@@ -7,6 +7,7 @@
 
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
+#include <openssl/hmac.h>
 
 struct fz_hash {
     EVP_MD_CTX *ctx;
@@ -64,6 +65,17 @@ fz_sha256_hex(struct fz_span bytes, char ret_hex[FZ_SHA256_TEXT])
         len != FZ_SHA256_LEN)
         abort();
     fz_text_hex(fz_span_make(digest, FZ_SHA256_LEN), ret_hex);
+}
+
+void
+fz_hmac_sha256(struct fz_span key, struct fz_span bytes, uint8_t ret[FZ_SHA256_LEN])
+{
+    unsigned len = 0;
+    /* A NULL key would mean the key of a call before this one. */
+    const void *data = key.data ? (const void *)key.data : "";
+    if (!HMAC(EVP_sha256(), data, (int)key.len, bytes.data, bytes.len, ret, &len) ||
+        len != FZ_SHA256_LEN)
+        abort();
 }
 
 bool

@@ -1,6 +1,6 @@
 /*
- * SHA-256, SHA-1 for clients that name files by it, and comparison in constant time, all from
- * libcrypto. For the server only: a build without it (FZ_SERVER=OFF) lacks these functions.
+ * SHA-256 and its HMAC, SHA-1 for clients that name files by it, and comparison in constant time,
+ * all from libcrypto. For the server only: a build without it (FZ_SERVER=OFF) lacks these functions.
  */
 #ifndef FZ_DIGEST_H
 #define FZ_DIGEST_H
@@ -26,6 +26,9 @@ void fz_hash_finish(struct fz_hash *hash, char *ret_hex);
 
 /* The SHA-256 of one span as lower-case hex. */
 void fz_sha256_hex(struct fz_span bytes, char ret_hex[FZ_SHA256_TEXT]);
+
+/* HMAC-SHA256 (RFC 2104) of the bytes. */
+void fz_hmac_sha256(struct fz_span key, struct fz_span bytes, uint8_t ret[FZ_SHA256_LEN]);
 
 /* Equality whose time depends only on the lengths. */
 bool fz_equal_constant_time(struct fz_span a, struct fz_span b);

@@ -29,6 +29,7 @@ PREFIXES = {
     "storage/": "store_",
     "storage/sql/": "sql_",
     "storage/blob/": "blob_",
+    "server/alert/": "alert_",
     "server/api/": "api_",
     "server/child/": "child_",
     "server/children/": "children_ child_process_",

@@ -7,6 +7,8 @@
 
 #include <cmocka.h>
 
+#include "base/text.h"
+
 /* FIPS 180-4 examples. */
 static const struct {
     const char *in, *want;
@@ -113,14 +115,43 @@ test_equal(void **state)
     assert_true(fz_equal_constant_time(fz_span_make(NULL, 0), fz_span_cstr("")));
 }
 
+/* RFC 4231, test cases 1, 2 and 6; and an empty key. */
+static void
+test_hmac(void **state)
+{
+    (void)state;
+    static uint8_t ones[131], twenty[20];
+    memset(ones, 0xaa, sizeof(ones));
+    memset(twenty, 0x0b, sizeof(twenty));
+    const struct {
+        struct fz_span key;
+        const char *text, *want;
+    } rows[] = {
+        {{twenty, sizeof(twenty)},
+         "Hi There",
+         "b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7"},
+        {fz_span_cstr("Jefe"), "what do ya want for nothing?",
+         "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843"},
+        {{ones, sizeof(ones)},
+         "Test Using Larger Than Block-Size Key - Hash Key First",
+         "60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54"},
+        {{NULL, 0}, "", "b613679a0814d9ec772f95d778c35fc5ff1697c493715653c6c712144292c5ad"},
+    };
+    for (size_t i = 0; i < FZ_ARRAY_LEN(rows); i++) {
+        uint8_t mac[FZ_SHA256_LEN];
+        char hex[FZ_SHA256_TEXT];
+        fz_hmac_sha256(rows[i].key, fz_span_cstr(rows[i].text), mac);
+        fz_text_hex(fz_span_make(mac, sizeof(mac)), hex);
+        assert_string_equal(hex, rows[i].want);
+    }
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sha256),
-        cmocka_unit_test(test_sha1),
-        cmocka_unit_test(test_lengths),
-        cmocka_unit_test(test_equal),
+        cmocka_unit_test(test_sha256), cmocka_unit_test(test_sha1), cmocka_unit_test(test_lengths),
+        cmocka_unit_test(test_equal),  cmocka_unit_test(test_hmac),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
