@@ -3,6 +3,8 @@
  */
 #include "contract.h"
 
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -154,6 +156,57 @@ test_list(void **state)
 
 /* ---- several workers ---- */
 
+struct finisher {
+    struct contract own; /* with a connection of its own */
+    struct store_job job;
+    enum fz_code code;
+    atomic_bool is_done;
+};
+
+static void *
+finish_in_thread(void *user)
+{
+    struct finisher *f = user;
+    f->code = finish(&f->own, &f->job, "run", "1");
+    atomic_store(&f->is_done, true);
+    return NULL;
+}
+
+/* The counted one is deleted by a transaction that has looked for others already: whoever finishes
+ * another one waits for its end, and does not refer to what is gone. */
+static void
+test_counted_one_is_going(void **state)
+{
+    struct contract *c = *state;
+    struct finisher f = {.own = *c};
+    char second[STORE_ID_TEXT];
+    const char *first = add(c, c->project, "run", "1");
+    contract_report(c, c->project, "second", second);
+    f.job = contract_claim(c, second);
+    f.own.store = contract_open(c);
+    fz_arena_init(&f.own.arena, 1 << 20);
+    struct sql *sql = NULL, *tx = NULL, *watch = NULL;
+    pthread_t thread;
+    const struct sql_value args[] = {sql_text(first)};
+    assert_ok(c, sql_open(c->url, false, &sql, &c->err));
+    assert_ok(c, sql_open(c->url, false, &watch, &c->err));
+    assert_ok(c, sql_begin(sql, &tx, &c->err));
+    assert_ok(c, sql_exec(tx, "DELETE FROM reports WHERE id = $1", args, 1, NULL, &c->err));
+    assert_int_equal(pthread_create(&thread, NULL, finish_in_thread, &f), 0);
+    /* SQLite has one writer at a time, so there it waits in any case. */
+    for (int64_t n = 0; !contract_is_sqlite(c) && n == 0 && !atomic_load(&f.is_done);)
+        assert_ok(c, sql_number(watch, "SELECT count(*) FROM pg_locks WHERE NOT granted", NULL, 0,
+                                &n, NULL, &c->err));
+    assert_ok(c, sql_commit(&tx, &c->err));
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_int_equal(f.code, FZ_OK);
+    expect(c, second, NULL);
+    sql_close(watch);
+    sql_close(sql);
+    store_close(f.own.store);
+    fz_arena_deinit(&f.own.arena);
+}
+
 /* Each child finishes what it can get; some reports are done again or deleted meanwhile. */
 static int
 work(struct contract *c, int i, void *user)
@@ -229,8 +282,11 @@ int
 contract_run_runs(void)
 {
     const struct CMUnitTest tests[] = {
-        contract_test(test_counted_once), contract_test(test_counted_one_goes),
-        contract_test(test_transient),    contract_test(test_list),
+        contract_test(test_counted_once),
+        contract_test(test_counted_one_goes),
+        contract_test(test_transient),
+        contract_test(test_list),
+        contract_test(test_counted_one_is_going),
         contract_test(test_many_workers),
     };
     return cmocka_run_group_tests_name("runs", tests, NULL, NULL);
