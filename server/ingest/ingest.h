@@ -37,13 +37,16 @@ struct ingest_item {
 enum { INGEST_ITEMS_MAX = 256 };
 
 /*
- * The reports in one body, each with the check of its outer form: UNSUPPORTED: no known format (empty,
- * not JSON at all, JSON that is not a report), the message says what was looked for; MALFORMED: broken at
- * err.offset. Most bodies are one report; an array of KSCrash reports, a MetricKit payload
- * with several diagnostics, a multipart form are taken apart, so that each report is stored and
- * processed by itself, and one that is broken costs only itself.
+ * The reports in one body, each with the check of its outer form: UNSUPPORTED: no known format
+ * (empty, not JSON at all, JSON that is not a report), the message says what was looked for;
+ * MALFORMED: broken at err.offset.
  *
- * FZ_OK: at least one item's code is FZ_OK. Else the error of the first item. *ret_n_cut counts reports beyond INGEST_ITEMS_MAX, which are left out.
+ * Most bodies are one report; an array of KSCrash reports, a MetricKit payload with several
+ * diagnostics, a multipart form are taken apart, so that each report is stored and processed by
+ * itself, and one that is broken costs only itself.
+ *
+ * FZ_OK: at least one item's code is FZ_OK. Else the error of the first item. *ret_n_cut counts
+ * reports beyond INGEST_ITEMS_MAX, which are left out.
  */
 FZ_MUST_CHECK enum fz_code ingest_split(struct fz_span body, const struct limits *limits,
                                         struct fz_arena *arena, struct ingest_item **ret,
