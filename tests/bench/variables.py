@@ -1,12 +1,18 @@
 #!/usr/bin/env python3
-"""Reading all variables of a crash: 30 frames in 30 units of a large dSYM, and the same by lldb-19 on the same memory.
+"""Reading all variables of a crash: 30 frames of a dSYM of 30 MB, beside lldb-19 on the same memory.
 
-    bench/variables.py [--framezero BIN] [--work DIR] [--units N] [--runs N] [--json FILE]
+    bench/variables.py [--framezero BIN] [--work DIR] [--shape NAME...] [--rounds N] [--json FILE]
 
-Generates a C program of N units (default 240: a dSYM of about 25 MB), builds it for x86_64 macOS with clang-19, ld64.lld-19
-and dsymutil-19, crashes it under tests/loader, and reads it: "cold" is the first time in a process, with opening the DWARF,
-"warm" the median of the others. What lldb takes is measured inside of it, after everything is loaded. Building takes some
-minutes once; WORK keeps it.
+Three programs (support/variables_program.py) crash under tests/loader: many units, one unit, one unit of C++. They are made
+once, in build/bench-corpus or where FRAMEZERO_BENCH_CORPUS points: about three minutes. In each round, one after the other:
+
+    reading   bench_variables reads all values with an open index: the second of two times, with opening the DWARF
+    lldb      the same by lldb-19 on a core file of the same memory, without loading the files
+    report    a server's child: from the report as sent to the JSON as stored; it has the index and the dSYM open
+
+Ratios are taken within a round; figures are medians of CPU time (of all threads), in brackets by the clock: on a machine that
+is busy otherwise, a child waits, since it has the lowest priority. Memory is the highest anonymous memory of the child during
+the reports: what it needs besides its mapped files.
 """
 import argparse
 import json
@@ -17,107 +23,179 @@ import shutil
 import statistics
 import subprocess
 import sys
-import tempfile
+import threading
+import time
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
-VARIABLES = TOP / "tests" / "variables"
-LOADER = TOP / "tests" / "loader"
-CHAIN, FILLERS, STRUCTS, SLIDE = 30, 120, 40, "4f8000"
-TOOLS = ["clang-19", "ld64.lld-19", "dsymutil-19", "lldb-19", "gcc"]
+sys.path[:0] = [str(pathlib.Path(__file__).resolve().parent), str(TOP / "tests" / "e2e")]
+from framezero import Server  # noqa: E402
+from support import variables_program as program  # noqa: E402
+
+TOOLS = program.TOOLS + ["lldb-19"]
+REPORTS = 4  # in a round
+GOALS = {"report_ms": ("most", 60), "ratio": ("least", 10), "memory_mib": ("most", 64)}
+POLL_S = 0.001
 
 
-def unit_source(unit):
-    """One unit: structures, functions that only make it large, and one link of the chain of calls."""
-    lines = ['#define ESCAPE(p) __asm__ volatile("" : : "r"(p) : "memory")']
-    for i in range(STRUCTS):
-        lines.append(f"struct s{unit}_{i} {{ int a; double b; const char *c; struct s{unit}_{max(i - 1, 0)} *next; "
-                     f"unsigned d : 3, e : 9; enum {{ E{unit}_{i}_A, E{unit}_{i}_B = 7 }} k; char name[12]; int m[2][3]; }};")
-    lines.append(f"static int count{unit} = {unit};")
-    for i in range(FILLERS):
-        lines.append(f"__attribute__((noinline)) static int fill{unit}_{i}(struct s{unit}_{i % STRUCTS} *p, int x, long y, double z) {{ "
-                     f"int a = x * {i}; long b = y + a; double c = z / (a + 1); struct s{unit}_{i % STRUCTS} copy = *p; "
-                     f"for (int i = 0; i < x; i++) {{ int q = a + i; ESCAPE(&q); b += q; }} ESCAPE(&copy); "
-                     f"count{unit} += a; return (int)(b + (int)c + copy.a); }}")
-    calls = " + ".join(f"fill{unit}_{i}(p, x, x * 2, 1.5)" for i in range(FILLERS))
-    lines.append(f"int all{unit}(void *p, int x) {{ return {calls}; }}")
-    if unit < CHAIN:
-        last = unit == CHAIN - 1
-        lines.append(f"int chain{unit + 1}(int, long, const char *);")
-        lines.append(f"__attribute__((noinline)) int chain{unit}(int a, long b, const char *name) {{ "
-                     f'struct s{unit}_5 one = {{a, b * 1.5, name, 0, 3, 100, E{unit}_5_B, "hello"}}; '
-                     f"struct s{unit}_6 two = {{a + 1, b, name, &one}}; int v = a * 3, w = v + {unit}; double d = b / 2.0; "
-                     f'char text[20] = "text"; long list[5] = {{a, b, v, w, {unit}}}; unsigned char raw[4] = {{1, 2, 3, 4}}; '
-                     f"ESCAPE(&one); ESCAPE(&two); ESCAPE(text); ESCAPE(list); ESCAPE(raw); ESCAPE(&d); count{unit}++; "
-                     + ("int r = *(volatile int *)(long)0;" if last else f"int r = chain{unit + 1}(v, b + w, name);")
-                     + " ESCAPE(&one); return r + v + w + (int)d; }")
-    return "\n".join(lines) + "\n"
+def say(text):
+    print(f"variables: {text}", file=sys.stderr, flush=True)
 
 
-def run(argv, **options):
-    subprocess.run([str(word) for word in argv], check=True, **options)
+def reading(bench, work):
+    """Milliseconds of each of two readings, by the clock and of CPU time, and how many lines they print."""
+    shown = subprocess.run([bench, work / "dump", program.symbols(work), work / "crash", "2"], capture_output=True, text=True, check=True)
+    times = re.findall(r"^([\d.]+) ms, CPU ([\d.]+) ms", shown.stderr, re.M)
+    return [(float(wall), float(cpu)) for wall, cpu in times], shown.stdout.count("\n")
 
 
-def build(work, units):
-    if (work / "dump").exists():
-        return
-    sources = work / "sources"
-    sources.mkdir(parents=True, exist_ok=True)
-    for unit in range(units):
-        (sources / f"u{unit}.c").write_text(unit_source(unit))
-    every = "".join(f"int all{unit}(void *, int);\n" for unit in range(units))
-    table = ", ".join(f"all{unit}" for unit in range(units))
-    (sources / "main.c").write_text(f"{every}int chain0(int, long, const char *);\nint (*const table[])(void *, int) = {{{table}}};\n"
-                                    "int main(int n, char **v) { return n > 5 ? table[n](v, n) : chain0(n + 1, 7, \"the name\"); }\n")
-    files = sorted(path.name for path in sources.glob("*.c"))
-    run(["xargs", "-P", os.cpu_count() or 1, "-n", 8, "clang-19", "-target", "x86_64-apple-macos11.0", "-g", "-O1", "-fno-builtin",
-         "-fno-stack-protector", "-w", "-c"], input="\n".join(files), text=True, cwd=sources)
-    run(["ld64.lld-19", "-arch", "x86_64", "-platform_version", "macos", "11.0", "11.0", "-o", work / "crash", LOADER / "libSystem.tbd",
-         *sorted(sources.glob("*.o"))])
-    run(["dsymutil-19", work / "crash", "-o", work / "crash.dSYM"])
-    run(["gcc", "-std=gnu11", "-O1", "-fno-omit-frame-pointer", "-w", "-o", work / "loader", *sorted(LOADER.glob("*.c")), "-lpthread"])
-    subprocess.run([work / "loader", "--slide", SLIDE, "--dump", work / "report.json", work / "crash"], capture_output=True, check=False)
-    with open(work / "dump", "w", encoding="utf-8") as file:
-        run([VARIABLES / "make.py", "dump", work / "report.json"], stdout=file)
+def lldb_ms(work):
+    """The same of lldb-19."""
+    environment = dict(os.environ, VARIABLES_FOLDER=str(work), VARIABLES_SLIDE="0x" + program.SLIDE)
+    subprocess.run(["lldb-19", "-b", "-o", f"command script import {program.VARIABLES}/lldb_values.py"], stdout=subprocess.DEVNULL,
+                   stderr=subprocess.DEVNULL, env=environment, check=True)
+    found = json.loads((work / "lldb.json").read_text(encoding="utf-8"))
+    return found["ms"], found["cpu_ms"]
 
 
-def lldb_ms(work, runs):
-    run([VARIABLES / "core.py", work / "report.json", work / "core"])
-    times = []
-    for _ in range(runs):
-        run(["lldb-19", "-b", "-o", f"command script import {VARIABLES}/lldb_values.py"], stdout=subprocess.DEVNULL,
-            env=dict(os.environ, VARIABLES_FOLDER=str(work), VARIABLES_SLIDE="0x" + SLIDE))
-        with open(work / "lldb.json", encoding="utf-8") as file:
-            times.append(json.load(file)["ms"])
-    return statistics.median(times)
+def cpu_ms(pids):
+    """CPU time of these processes, which have one thread each."""
+    return sum(int(pathlib.Path(f"/proc/{pid}/schedstat").read_text(encoding="ascii").split()[0]) for pid in pids) / 1e6
+
+
+class Memory(threading.Thread):
+    """The highest anonymous memory of the workers' children, in bytes."""
+
+    def __init__(self, server):
+        super().__init__(daemon=True)
+        self.pids, self.peak, self.is_over = server.worker_children, 0, False
+
+    def run(self):
+        while not self.is_over:
+            for pid in self.pids:
+                try:
+                    text = pathlib.Path(f"/proc/{pid}/status").read_text(encoding="ascii", errors="replace")
+                except OSError:
+                    continue
+                found = re.search(r"RssAnon:\s+(\d+) kB", text)
+                self.peak = max(self.peak, int(found.group(1)) * 1024 if found else 0)
+            time.sleep(POLL_S)
+
+
+class Reports:
+    """A server that has the files of one program; it symbolicates its report again and again."""
+
+    def __init__(self, framezero, work):
+        self.report = json.loads((work / "report.json").read_text(encoding="utf-8"))
+        self.server, self.n, self.memory = Server(framezero, workers=1), 0, 0
+        self.server.start()
+        self.server.command("project", "set", "default", "--values", "on")
+        for path in (program.symbols(work), work / "crash"):
+            status, answer = self.server.request("POST", "/api/v1/symbols", body=path.read_bytes(), timeout=300)
+            if status != 201:
+                sys.exit(f"variables: {path} was answered with {status}: {answer}")
+        self.send()  # opens the index and the dSYM
+
+    def send(self):
+        self.n += 1
+        body = json.dumps({**self.report, "note": self.n}).encode()  # another body is another report
+        status, answer = self.server.request("POST", "/api/v1/reports?wait=60", body=body, timeout=90)
+        if status != 200 or not answer.get("threads"):
+            sys.exit(f"variables: the report was answered with {status}: {answer}")
+        return answer
+
+    def measure(self):
+        """Milliseconds of a report, by the clock and of CPU time; frames and variables of the last one."""
+        memory, children, before = Memory(self.server), self.server.worker_children, len(self.server.log())
+        memory.start()
+        began = cpu_ms(children)
+        for _ in range(REPORTS):
+            answer = self.send()
+        took = (cpu_ms(children) - began) / REPORTS
+        memory.is_over = True
+        memory.join()
+        self.memory = max(self.memory, memory.peak)
+        jobs = re.findall(r'msg="job" .*kind=report .*result=done .*ms=(\d+)', self.server.log()[before:])
+        frames = [frame for thread in answer["threads"] for frame in thread["frames"]]
+        n = sum(len(symbol.get("variables", [])) for frame in frames for symbol in frame.get("symbols", []))
+        return (statistics.median(int(ms) for ms in jobs), took), len(frames), n
+
+
+def measure(shape, framezero, work, rounds):
+    bench = pathlib.Path(framezero).parent / "bench_variables"
+    reports, rows = Reports(framezero, work), []
+    try:
+        for i in range(rounds):
+            row = {}
+            (row["cold"], row["warm"]), lines = reading(bench, work)
+            row["lldb"] = lldb_ms(work)
+            row["report"], frames, variables = reports.measure()
+            rows.append(row)
+            say(f"{shape}: round {i + 1} of {rounds}")
+    finally:
+        reports.server.stop()
+    figures = {}
+    for i, suffix in enumerate(("_wall", "")):
+        for key in ("cold", "warm", "lldb", "report"):
+            figures[f"{key}_ms{suffix}"] = statistics.median(row[key][i] for row in rows)
+        figures["ratio" + suffix] = statistics.median(row["lldb"][i] / row["warm"][i] for row in rows)
+    return {"shape": shape, "dsym_mb": program.symbols(work).stat().st_size / 1e6, "frames": frames, "variables": variables,
+            "lines": lines, **figures, "memory_mib": reports.memory / (1 << 20), "samples": rows}
+
+
+def table(rows):
+    out = ["| program | dSYM | variables | reading, first | reading | lldb-19 | lldb : reading | report | memory | goals |",
+           "|---|---|---|---|---|---|---|---|---|---|"]
+    for row in rows:
+        missed = [name for name, (sense, goal) in GOALS.items() if (row[name] > goal if sense == "most" else row[name] < goal)]
+        verdict = "ok" if not missed else f"**missed: {', '.join(missed)}**"
+        times = [f"{row[key + '_ms']:.1f} ({row[key + '_ms_wall']:.1f}) ms" for key in ("cold", "warm", "lldb", "report")]
+        times.insert(3, f"{row['ratio']:.1f} × ({row['ratio_wall']:.1f})")
+        out.append(f"| {row['shape']} | {row['dsym_mb']:.1f} MB | {row['variables']} in {row['frames']} frames | {' | '.join(times)} "
+                   f"| {row['memory_mib']:.1f} MiB | {verdict} |")
+    return "\n".join(out)
+
+
+def make_all(folder, shapes):
+    """The programs that are not there yet; one thread for each, as compiling the large units takes one core."""
+    errors = []
+
+    def make(shape):
+        try:
+            program.make(folder, shape)
+        except (OSError, subprocess.CalledProcessError) as error:
+            errors.append(f"{shape}: {error}")
+
+    threads = [threading.Thread(target=make, args=(shape,)) for shape in shapes]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if errors:
+        sys.exit("variables: " + "; ".join(errors))
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--framezero", default=str(TOP / "build/release/server/framezero"))
     parser.add_argument("--work", help="a folder for files (default: a new one)")
-    parser.add_argument("--units", type=int, default=240)
-    parser.add_argument("--runs", type=int, default=9)
-    parser.add_argument("--json", help="write the figures to this file")
+    parser.add_argument("--shape", action="append", choices=program.SHAPES, help="only this one; may be given again")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--json", help="write the figures and samples to this file")
     args = parser.parse_args()
-    program = pathlib.Path(args.framezero).parent / "bench_variables"
-    missing = [tool for tool in TOOLS if not shutil.which(tool)] + ([] if program.exists() else [program.name])
+    bench = pathlib.Path(args.framezero).parent / "bench_variables"
+    missing = [tool for tool in TOOLS if not shutil.which(tool)] + ([] if bench.exists() else [bench.name])
     if missing:
         print(f"variables: left out, not here: {', '.join(missing)}")
         return 0
-    work = pathlib.Path(args.work or tempfile.mkdtemp()) / "variables"
-    work.mkdir(parents=True, exist_ok=True)
-    build(work, args.units)
-    symbols = work / "crash.dSYM/Contents/Resources/DWARF/crash"
-    shown = subprocess.run([program, work / "dump", symbols, work / "crash", str(args.runs + 1)], capture_output=True, text=True,
-                           check=True)
-    times = [float(ms) for ms in re.findall(r"^([\d.]+) ms", shown.stderr, re.M)]
-    figures = {"dsym_mb": round(symbols.stat().st_size / 1e6, 1), "variables": shown.stdout.count("\n"), "cold_ms": times[0],
-               "warm_ms": statistics.median(times[1:]), "lldb_ms": round(lldb_ms(work, 3), 1)}
-    figures["ratio"] = round(figures["lldb_ms"] / figures["warm_ms"], 1)
-    print(f"{CHAIN} frames of a dSYM of {figures['dsym_mb']} MB: cold {figures['cold_ms']:.1f} ms, warm {figures['warm_ms']:.1f} ms; "
-          f"lldb-19 {figures['lldb_ms']:.1f} ms, {figures['ratio']} times as long")
+    folder = pathlib.Path(os.environ.get("FRAMEZERO_BENCH_CORPUS") or TOP / "build/bench-corpus").resolve() / "variables"
+    shapes = args.shape or list(program.SHAPES)
+    make_all(folder, shapes)
+    load = os.getloadavg()[0]
+    rows = [measure(shape, args.framezero, folder / shape, args.rounds) for shape in shapes]
+    print(f"{time.strftime('%Y-%m-%d', time.gmtime())}, {os.cpu_count()} cores, load {load:.1f} before and {os.getloadavg()[0]:.1f} "
+          f"after, {args.rounds} rounds\n\n{table(rows)}")
     if args.json:
-        pathlib.Path(args.json).write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
+        pathlib.Path(args.json).write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
     return 0
 
 
