@@ -7,7 +7,6 @@
 /* Columns that storage has a member for, in the order of store_report_read(). */
 static const char own[] = "id, project_id, received_ms, timestamp_ms, status, format, error, "
                           "n_missing, n_processed, memory";
-enum { N_OWN = 10 };
 
 /* Arguments of the update, before those of the values. */
 static const char update_start[] =
@@ -87,9 +86,9 @@ store_report_read(const struct store *store, struct sql_rows *rows, struct fz_ar
     sql_col_copy(rows, 0, report.id, sizeof(report.id));
     for (size_t i = 0; i < store->columns.n; i++) {
         if (fz_column_is_text(&store->columns.list[i]))
-            values[i].text = sql_col_text(rows, N_OWN + (int)i, arena);
+            values[i].text = sql_col_text(rows, STORE_REPORT_OWN + (int)i, arena);
         else
-            values[i].number = sql_col_int(rows, N_OWN + (int)i);
+            values[i].number = sql_col_int(rows, STORE_REPORT_OWN + (int)i);
     }
     /* Last, since only this can fail: texts that did not fit fail the next sql_next(). */
     enum fz_code code = store_read_report_status(rows, 4, &report.status, err);

@@ -92,7 +92,9 @@ FZ_MUST_CHECK enum fz_code store_read_upload_state(struct sql_rows *rows, int co
                                                    enum store_upload_state *ret,
                                                    struct fz_error *err);
 
-/* A row of "SELECT <store->select_report> FROM reports". */
+/* A row of "SELECT <store->select_report> FROM reports": STORE_REPORT_OWN columns, then one for each
+ * of store_set_columns(). */
+enum { STORE_REPORT_OWN = 10 };
 FZ_MUST_CHECK enum fz_code store_report_read(const struct store *store, struct sql_rows *rows,
                                              struct fz_arena *arena, struct store_report *ret,
                                              struct fz_error *err);

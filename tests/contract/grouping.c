@@ -8,6 +8,7 @@
 
 #include "storage/sql/sql.h"
 #include "storage/store_issues.h"
+#include "storage/store_regroup.h"
 
 enum { CHILDREN = 4, ROUNDS = 40, BATCH = 8 };
 
@@ -288,6 +289,60 @@ test_limits(void **state)
     recount(c);
 }
 
+/* Reports of an older program get their issues afterwards. */
+static void
+test_old_reports(void **state)
+{
+    struct contract *c = *state;
+    const struct group old[] = {{.stack = "A", .key = "checkout", .variant = "x"},
+                                {.stack = "B", .key = "login", .variant = "x", .user = "bert"}};
+    const char *ids[3];
+    for (int i = 0; i < 3; i++) {
+        char body[64];
+        char *id = fz_arena_alloc(&c->arena, STORE_ID_TEXT);
+        snprintf(body, sizeof(body), "old %d", i);
+        contract_report(c, c->project, body, id);
+        ids[i] = id;
+        struct store_job job = contract_claim(c, id);
+        const struct store_report_done done = {.status = STORE_REPORT_SYMBOLICATED,
+                                               .values = values(c, &old[i % 2]),
+                                               .result = fz_span_cstr("{}")};
+        assert_ok(c, store_job_finish_report(c->store, &job, &done, &c->err));
+    }
+    struct store_ungrouped *found;
+    uint64_t left = 0;
+    size_t n = 0;
+    int64_t project = 0;
+    assert_ok(c, store_ungrouped_count(c->store, 100, &left, &c->err));
+    assert_int_equal(left, 3);
+    assert_ok(c, store_ungrouped_project(c->store, &project, &c->err));
+    assert_int_equal(project, c->project);
+    assert_ok(c, store_ungrouped_list(c->store, project, 2, &c->arena, &found, &n, &c->err));
+    assert_int_equal(n, 2);
+    assert_string_equal(found[0].report.id, ids[2]);
+    struct store_grouping made[] = {grouping(&old[0]), grouping(&old[1])};
+    const struct store_regrouped list[] = {{&found[0], &made[0]}, {&found[1], &made[1]}};
+    assert_ok(c, store_regroup(c->store, project, list, 2, &c->err));
+    /* Another worker has read the same list. */
+    assert_ok(c, store_regroup(c->store, project, list, 2, &c->err));
+    assert_ok(c, store_ungrouped_list(c->store, project, 2, &c->arena, &found, &n, &c->err));
+    assert_int_equal(n, 1);
+    /* One of which nothing can be said is not looked at for ever. */
+    const struct store_regrouped hopeless = {&found[0], NULL};
+    assert_ok(c, store_regroup(c->store, project, &hopeless, 1, &c->err));
+    assert_ok(c, store_ungrouped_count(c->store, 100, &left, &c->err));
+    assert_int_equal(left, 0);
+    assert_int_equal(number_of(c, ids[2]), 1);
+    assert_int_equal(issue(c, 1).n_reports, 1);
+    recount(c);
+    /* It gets its issue when it is processed again, and is counted then. */
+    again(c, ids[0], &old[0]);
+    assert_int_equal(issue(c, 1).n_reports, 2);
+    again(c, ids[1], &old[0]);
+    assert_int_equal(issue(c, 1).n_reports, 3);
+    recount(c);
+}
+
 /* Reports of a few issues in several processes at once, done, done again and deleted. */
 static int
 work(struct contract *c, int child, void *user)
@@ -350,6 +405,7 @@ contract_run_grouping(void)
         contract_test(test_placeholders_converge),
         contract_test(test_batch),
         contract_test(test_limits),
+        contract_test(test_old_reports),
         contract_test(test_many_at_once),
     };
     return cmocka_run_group_tests_name("grouping", tests, NULL, NULL);
