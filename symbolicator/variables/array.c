@@ -1,6 +1,7 @@
 /*
  * Arrays: elements up to the limit, arrays of char as text, vectors.
  */
+#include "symbolicator/variables/locate.h"
 #include "symbolicator/variables/place.h"
 #include "symbolicator/variables/value.h"
 
@@ -90,10 +91,38 @@ fill_dimension(struct variables_value *value, const struct variables_type *type,
     variables_fields_done(&fields, out);
 }
 
+/* Set the bounds of a variable-length array, each of which the compiler keeps in a variable of its
+ * own. False: one of them is not known. */
+static bool
+find_bounds(struct variables_value *value, struct variables_type *type)
+{
+    struct variables_die at, bound;
+    unsigned n = 0;
+    for (bool more = variables_die_child(&type->die, &at); more && n < type->n_counts;
+         more = variables_die_next(&at, &at)) {
+        if (variables_die_tag(&at) != TAG_SUBRANGE_TYPE)
+            continue;
+        uint64_t *count = &type->counts[n++];
+        if (*count || !variables_die_ref(&at, AT_COUNT, &bound))
+            continue;
+        uint64_t size = variables_type_of(&bound)->size;
+        struct variables_place place = variables_locate(value->frame, &bound, size);
+        if (size > 8 || variables_place_uint(value->variables, &place, 0, (unsigned)size, count) !=
+                            SYM_VALUE_AVAILABLE)
+            return false;
+    }
+    return true;
+}
+
 void
 variables_array_fill(struct variables_value *value, const struct variables_type *type,
                      const struct variables_place *place, struct sym_variable *out)
 {
+    struct variables_type sized = *type;
+    if (type->is_sized_late) {
+        sized.is_flexible = !place->is_memory || !find_bounds(value, &sized);
+        type = &sized;
+    }
     /* No type says how long a flexible array is: it has a place and no elements. */
     if (type->is_flexible && place->is_memory)
         return;

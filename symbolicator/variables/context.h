@@ -45,6 +45,14 @@ struct variables_place {
     int64_t pointee_offset;
 };
 
+enum { VARIABLES_TAIL_MAX = 6 };
+
+/* Functions that called one another by tail calls: each with the site of its call. */
+struct variables_tail {
+    struct variables_die functions[VARIABLES_TAIL_MAX], sites[VARIABLES_TAIL_MAX];
+    unsigned n;
+};
+
 /* The frame whose variables are read. */
 struct variables_frame {
     struct sym_variables *variables;
@@ -59,6 +67,9 @@ struct variables_frame {
     bool is_optimized;
     bool is_early; /* frame 0 in the prologue: nothing is in its place yet */
     unsigned entry_depth;
+    const struct variables_tail
+        *tail; /* not NULL: the frame of tail->functions[i_tail], now gone */
+    unsigned i_tail;
 };
 
 /* Functions of one file that another, which it uses, needs in turn. */
@@ -81,6 +92,13 @@ struct sym_variables {
     uint64_t definition_dies_left; /* of definitions that are compared */
     uint64_t ranges_left; /* entries of range lists, of the frame or of an image that is opened */
     bool no_memory;       /* an arena was used up */
+    /* The last frame whose caller was looked for: the ways of tail calls to it. */
+    struct {
+        const struct sym_unwind_chain *chain;
+        size_t i;
+        bool is_known;
+        struct variables_tail tail;
+    } called;
     variables_entry_fn entry;
     variables_fill_fn fill;
 };

@@ -8,12 +8,13 @@
  *
  * The call site must be of this very call: it returns to where the caller goes on, and what it
  * calls is the function of this frame. After a tail call it is not: the function that the site
- * names has left the stack, and this one got other values.
+ * names has left the stack, and this one got other values, those of the tail call (tail.h).
  */
 #include "symbolicator/variables/frame.h"
 
 #include "symbolicator/variables/expression.h"
 #include "symbolicator/variables/location.h"
+#include "symbolicator/variables/tail.h"
 
 bool
 variables_frame_make(struct sym_variables *variables, const struct sym_unwind_chain *chain,
@@ -40,64 +41,17 @@ variables_frame_make(struct sym_variables *variables, const struct sym_unwind_ch
     return true;
 }
 
-/* Is it the call that returns to `return_pc`? */
+/* Is it the call that returns to the address? */
 static bool
-returns_to(const struct variables_die *site, uint64_t return_pc)
+returns_to(void *user, const struct variables_die *site)
 {
-    unsigned tag = variables_die_tag(site);
+    const uint64_t *return_pc = user;
     uint64_t addr;
-    if (tag != TAG_CALL_SITE && tag != TAG_GNU_CALL_SITE)
-        return false;
     /* The GNU extension names the return address DW_AT_low_pc. */
     return (variables_die_address(site, AT_CALL_RETURN_PC, &addr) ||
-            (tag == TAG_GNU_CALL_SITE && variables_die_address(site, AT_LOW_PC, &addr))) &&
-           addr == return_pc;
-}
-
-/* The call site in a function: depth first, without recursion. */
-static bool
-find_site(const struct variables_die *function, uint64_t return_pc, struct variables_die *ret)
-{
-    struct variables_die open[VARIABLES_SCOPES_MAX];
-    unsigned depth = 0;
-    if (!variables_die_child(function, &open[0]))
-        return false;
-    for (;;) {
-        struct variables_die *at = &open[depth], child;
-        if (returns_to(at, return_pc)) {
-            *ret = *at;
-            return true;
-        }
-        unsigned tag = variables_die_tag(at);
-        bool has_sites = tag == TAG_LEXICAL_BLOCK || tag == TAG_INLINED_SUBROUTINE;
-        if (has_sites && depth + 1 < VARIABLES_SCOPES_MAX && variables_die_child(at, &child)) {
-            open[++depth] = child;
-            continue;
-        }
-        while (!variables_die_next(&open[depth], &open[depth])) {
-            if (depth-- == 0)
-                return false;
-        }
-    }
-}
-
-/* Do two DIEs name one function? A declaration in another unit has its linkage name, or in C its
- * name. */
-static bool
-is_same_function(const struct variables_die *a, const struct variables_die *b)
-{
-    struct variables_die x = variables_die_origin(a), y = variables_die_origin(b);
-    if (x.image == y.image && x.offset == y.offset)
-        return true;
-    unsigned names[] = {AT_LINKAGE_NAME, AT_MIPS_LINKAGE_NAME};
-    for (size_t i = 0; i < FZ_ARRAY_LEN(names); i++) {
-        struct fz_span p = variables_die_string_deep(a, names[i]),
-                       q = variables_die_string_deep(b, names[i]);
-        if (p.len || q.len)
-            return p.len && fz_span_equal(p, q);
-    }
-    struct fz_span p = variables_die_string(&x, AT_NAME), q = variables_die_string(&y, AT_NAME);
-    return p.len && fz_span_equal(p, q);
+            (variables_die_tag(site) == TAG_GNU_CALL_SITE &&
+             variables_die_address(site, AT_LOW_PC, &addr))) &&
+           addr == *return_pc;
 }
 
 /* The address that a call through a pointer went to, if the caller still has it. */
@@ -120,16 +74,18 @@ is_called_at(struct variables_frame *caller, const struct variables_die *site,
            addr == low;
 }
 
+/* The tail calls between a call site and a frame; false if the site may be of another call. */
 static bool
-is_call_of(struct variables_frame *caller, const struct variables_die *site,
-           const struct variables_frame *callee)
+path_from(struct variables_frame *caller, const struct variables_die *site,
+          const struct variables_frame *callee, struct variables_tail *ret)
 {
     struct variables_die origin;
     /* DWARF 5's attribute, and the GNU extension's. */
     if (variables_die_ref(site, AT_CALL_ORIGIN, &origin) ||
         variables_die_ref(site, AT_ABSTRACT_ORIGIN, &origin))
-        return is_same_function(&origin, &callee->function);
-    return is_called_at(caller, site, callee);
+        return variables_tail_path(&origin, &callee->function, ret);
+    return is_called_at(caller, site, callee) &&
+           variables_tail_path(&callee->function, &callee->function, ret);
 }
 
 /* The expression for the value in a register at a call site. */
@@ -153,21 +109,62 @@ find_parameter(const struct variables_die *site, int reg, struct fz_span *ret)
     return false;
 }
 
+/* The call site in the caller of a frame that is on the stack, and the tail calls from what it
+ * called; the latter are kept, since each variable of a frame asks for them. */
+static const struct variables_tail *
+find_call(struct variables_frame *frame, struct variables_frame *ret_caller,
+          struct variables_die *ret_site)
+{
+    struct sym_variables *variables = frame->variables;
+    if (frame->i + 1 >= frame->chain->n ||
+        !variables_frame_make(variables, frame->chain, frame->i + 1, ret_caller))
+        return NULL;
+    ret_caller->entry_depth = frame->entry_depth + 1;
+    /* A frame that a signal interrupted made no call. */
+    uint64_t return_pc = ret_caller->pc + 1;
+    if (!ret_caller->frame->is_return ||
+        !variables_tail_site(&ret_caller->function, returns_to, &return_pc, ret_site))
+        return NULL;
+    if (variables->called.chain != frame->chain || variables->called.i != frame->i) {
+        struct variables_tail tail = {.n = 0};
+        bool is_known = path_from(ret_caller, ret_site, frame, &tail);
+        variables->called.chain = frame->chain;
+        variables->called.i = frame->i;
+        variables->called.is_known = is_known;
+        variables->called.tail = tail;
+    }
+    return variables->called.is_known ? &variables->called.tail : NULL;
+}
+
 enum sym_availability
 variables_frame_entry(struct variables_frame *frame, int reg, uint64_t *ret)
 {
-    struct variables_frame caller;
+    static const struct sym_unwind_frame gone = {.is_return = true};
+    struct variables_frame caller, below = *frame;
     struct variables_die site;
     struct fz_span expr;
     if (frame->entry_depth >= VARIABLES_ENTRY_DEPTH_MAX)
         return SYM_VALUE_LIMIT;
-    if (frame->i + 1 >= frame->chain->n ||
-        !variables_frame_make(frame->variables, frame->chain, frame->i + 1, &caller))
+    /* The frame on the stack that the one that is gone led to. */
+    if (frame->tail && !variables_frame_make(frame->variables, frame->chain, frame->i, &below))
         return SYM_VALUE_REGISTER_NOT_RECOVERABLE;
-    caller.entry_depth = frame->entry_depth + 1;
-    /* A frame that a signal interrupted made no call. */
-    if (!caller.frame->is_return || !find_site(&caller.function, caller.pc + 1, &site) ||
-        !is_call_of(&caller, &site, frame) || !find_parameter(&site, reg, &expr))
+    below.entry_depth = frame->entry_depth;
+    const struct variables_tail *found = find_call(&below, &caller, &site);
+    if (!found)
+        return SYM_VALUE_REGISTER_NOT_RECOVERABLE;
+    struct variables_tail tail = *found;
+    unsigned n = frame->tail ? frame->i_tail : tail.n;
+    if (n > 0 && n <= tail.n) {
+        /* No register of a frame that is gone is known, only constants and its own entry values. */
+        caller = below;
+        caller.frame = &gone;
+        caller.function = tail.functions[n - 1];
+        caller.tail = &tail;
+        caller.i_tail = n - 1;
+        caller.entry_depth = frame->entry_depth + 1;
+        site = tail.sites[n - 1];
+    }
+    if (!find_parameter(&site, reg, &expr))
         return SYM_VALUE_REGISTER_NOT_RECOVERABLE;
     return variables_expression_number(&caller, site.unit, expr, NULL, ret);
 }

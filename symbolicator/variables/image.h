@@ -46,6 +46,7 @@ struct variables_image {
     size_t n_code, room_code;
     bool has_code;                            /* once it is listed */
     struct variables_names *names;            /* of data; symbols.h */
+    struct variables_functions *functions;    /* symbols of code; symbols.h */
     struct variables_definition *definitions; /* ascending by hash, once they are listed */
     size_t n_definitions, room_definitions;
     bool has_definitions;

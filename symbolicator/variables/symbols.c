@@ -64,24 +64,53 @@ add_name(struct variables_image *image, struct variables_names *names, uint64_t 
     return true;
 }
 
-static void
-read_names(struct variables_image *image, const struct sym_macho *macho,
-           struct variables_names *names)
+/* A walk over the symbols of a file that are in its sections and begin with an underscore. */
+struct symbols_at {
+    const struct sym_macho *macho;
+    struct fz_reader r;
+    uint32_t i;
+};
+
+static struct symbols_at
+symbols_start(const struct sym_macho *macho)
 {
-    struct fz_reader r = fz_reader_make(macho->symbol_table, "symbols");
-    r.big_endian = macho->big_endian;
-    for (uint32_t i = 0; i < macho->n_symbols && !r.failed; i++) {
-        uint64_t text = fz_read_u32(&r);
-        unsigned type = fz_read_u8(&r);
-        fz_read_skip(&r, 3);
-        uint64_t addr = fz_read_uint(&r, macho->is_64 ? 8 : 4);
+    struct symbols_at at = {.macho = macho, .r = fz_reader_make(macho->symbol_table, "symbols")};
+    at.r.big_endian = macho->big_endian;
+    return at;
+}
+
+/* The name has its NUL in the string table. */
+static bool
+symbols_next(struct symbols_at *at, struct fz_span *ret_name, uint64_t *ret_addr)
+{
+    const struct sym_macho *macho = at->macho;
+    while (at->i++ < macho->n_symbols && !at->r.failed) {
+        uint64_t text = fz_read_u32(&at->r);
+        unsigned type = fz_read_u8(&at->r);
+        fz_read_skip(&at->r, 3);
+        uint64_t addr = fz_read_uint(&at->r, macho->is_64 ? 8 : 4);
         struct fz_span rest = fz_span_from(macho->string_table, (size_t)text);
         if ((type & N_STAB) || (type & N_TYPE) != N_SECT || rest.len == 0 || rest.data[0] != '_')
             continue;
         const uint8_t *nul = memchr(rest.data, 0, rest.len);
-        struct fz_span name = fz_span_until(rest, nul ? (size_t)(nul - rest.data) : 0);
-        if (nul && !r.failed && is_wanted(name) &&
-            !add_name(image, names, addr, (const char *)name.data))
+        if (!nul || at->r.failed)
+            continue;
+        *ret_name = fz_span_until(rest, (size_t)(nul - rest.data));
+        *ret_addr = addr;
+        return true;
+    }
+    return false;
+}
+
+static void
+read_names(struct variables_image *image, const struct sym_macho *macho,
+           struct variables_names *names)
+{
+    struct symbols_at at = symbols_start(macho);
+    struct fz_span name;
+    uint64_t addr;
+    while (symbols_next(&at, &name, &addr)) {
+        if (is_wanted(name) && !add_name(image, names, addr, (const char *)name.data))
             return;
     }
 }
@@ -111,6 +140,78 @@ names_of(struct variables_image *image)
     }
     image->names = names;
     return names;
+}
+
+struct function {
+    uint64_t hash, addr; /* of the name, FNV-1a */
+};
+
+struct variables_functions {
+    struct function *list; /* ascending by hash */
+    size_t n;
+};
+
+static uint64_t
+hash_of(struct fz_span name)
+{
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    for (size_t i = 0; i < name.len; i++)
+        hash = (hash ^ name.data[i]) * UINT64_C(0x100000001b3);
+    return hash;
+}
+
+static int
+compare_function(const void *a, const void *b)
+{
+    const struct function *x = a, *y = b;
+    if (x->hash != y->hash)
+        return x->hash < y->hash ? -1 : 1;
+    return x->addr < y->addr ? -1 : x->addr > y->addr;
+}
+
+/* All symbols of the file with the DWARF, by the hashes of their names. */
+static const struct variables_functions *
+functions_of(struct variables_image *image)
+{
+    const struct sym_macho *macho = image->macho;
+    struct fz_arena *cache = &image->variables->cache;
+    size_t room = macho->n_symbols < NAMES_MAX ? macho->n_symbols : NAMES_MAX;
+    if (image->functions)
+        return image->functions;
+    struct variables_functions *all = fz_arena_alloc(cache, sizeof(*all));
+    if (!all)
+        return NULL;
+    all->list = fz_arena_array(cache, room, sizeof(*all->list));
+    struct symbols_at at = symbols_start(macho);
+    struct fz_span name;
+    uint64_t addr;
+    while (all->list && all->n < room && symbols_next(&at, &name, &addr))
+        all->list[all->n++] =
+            (struct function){.hash = hash_of(fz_span_from(name, 1)), .addr = addr};
+    if (all->n > 1)
+        qsort(all->list, all->n, sizeof(*all->list), compare_function);
+    image->functions = all;
+    return all;
+}
+
+bool
+variables_symbols_function(struct variables_image *image, struct fz_span name, uint64_t *ret)
+{
+    const struct variables_functions *all = functions_of(image);
+    uint64_t hash = hash_of(name);
+    size_t low = 0, high = all ? all->n : 0;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (all->list[middle].hash < hash)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (!all || name.len == 0 || low == all->n || all->list[low].hash != hash ||
+        (low + 1 < all->n && all->list[low + 1].hash == hash))
+        return false;
+    *ret = all->list[low].addr;
+    return true;
 }
 
 static bool

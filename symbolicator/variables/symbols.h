@@ -14,6 +14,9 @@ struct variables_image *variables_symbols_image(struct sym_variables *variables,
 
 /* The address in the file of a symbol with this name; false if there is none. */
 bool variables_symbols_find(struct variables_image *image, const char *name, uint64_t *ret);
+/* The address of a function by its linkage name, without the first underscore of the symbol; false
+ * if there is none, or several. */
+bool variables_symbols_function(struct variables_image *image, struct fz_span name, uint64_t *ret);
 /* The name of the symbol at exactly this address of the file that begins with `prefix`; NULL if
  * there is none. Borrowed from the file. */
 const char *variables_symbols_at(struct variables_image *image, uint64_t addr, const char *prefix);

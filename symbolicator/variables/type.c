@@ -152,8 +152,10 @@ read_array(struct variables_type *type, unsigned depth)
         if (variables_die_tag(&at) != TAG_SUBRANGE_TYPE ||
             type->n_counts == VARIABLES_DIMENSIONS_MAX)
             continue;
-        if (!variables_type_bound(&at, &count) && type->n_counts == 0)
-            type->is_flexible = true;
+        if (!variables_type_bound(&at, &count)) {
+            type->is_flexible = type->is_flexible || type->n_counts == 0;
+            type->is_sized_late = type->is_sized_late || variables_die_ref(&at, AT_COUNT, &element);
+        }
         type->counts[type->n_counts++] = count;
         if (__builtin_mul_overflow(total, count, &total))
             total = 0;

@@ -37,7 +37,8 @@ struct variables_type {
     bool is_boolean;                           /* typedef Boolean of CoreFoundation */
     uint64_t counts[VARIABLES_DIMENSIONS_MAX]; /* of an array: elements of each dimension */
     unsigned n_counts;
-    bool is_flexible;                        /* the first dimension has no bound */
+    bool is_sized_late; /* a dimension has a variable as its bound: counts has 0 for it */
+    bool is_flexible;   /* the first dimension has no bound */
     const struct variables_type *element;    /* of an array, all dimensions taken off */
     struct variables_completion *completion; /* NULL: there is nothing to look for */
 };
