@@ -53,6 +53,13 @@ struct variables_tail {
     unsigned n;
 };
 
+/* A variable of a frame; escape.h. */
+struct variables_noted {
+    struct sym_variable *suspect; /* its value may have changed; NULL: it is in memory, here: */
+    uint64_t address, size;
+    uint64_t value;
+};
+
 /* The frame whose variables are read. */
 struct variables_frame {
     struct sym_variables *variables;
@@ -70,6 +77,8 @@ struct variables_frame {
     const struct variables_tail
         *tail; /* not NULL: the frame of tail->functions[i_tail], now gone */
     unsigned i_tail;
+    struct variables_noted *noted;
+    size_t n_noted, room_noted;
 };
 
 /* Functions of one file that another, which it uses, needs in turn. */

@@ -89,6 +89,7 @@ static void
 strip(struct variables_type *type)
 {
     for (unsigned n = 0; is_transparent(variables_die_tag(&type->die)); n++) {
+        type->is_const = type->is_const || variables_die_tag(&type->die) == TAG_CONST_TYPE;
         if (variables_die_tag(&type->die) == TAG_TYPEDEF) {
             struct fz_span name = variables_die_string(&type->die, AT_NAME);
             type->is_objc_bool = type->is_objc_bool || fz_span_is(name, "BOOL");

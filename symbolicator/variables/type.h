@@ -33,6 +33,7 @@ struct variables_type {
     uint64_t size;            /* bytes; 0 = not known */
     unsigned encoding;        /* DW_ATE_* of a base type */
     bool is_union, is_objc_class, is_swift, is_vector, is_incomplete;
+    bool is_const;                             /* no one may change a variable of it */
     bool is_objc_bool;                         /* BOOL, whatever that is here */
     bool is_boolean;                           /* typedef Boolean of CoreFoundation */
     uint64_t counts[VARIABLES_DIMENSIONS_MAX]; /* of an array: elements of each dimension */

@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 
+#include "symbolicator/variables/escape.h"
 #include "symbolicator/variables/frame.h"
 #include "symbolicator/variables/globals.h"
 #include "symbolicator/variables/locate.h"
@@ -125,6 +126,7 @@ fill_variable(struct variables_frame *frame, const struct variables_scope *scope
     bool has_value = out->availability <= SYM_VALUE_PARTIAL;
     out->maybe_stale = has_value && ((place.is_stale && !is_static) ||
                                      (!is_static && is_not_reached(frame, scope, item)));
+    variables_escape_note(frame, variables_type_complete(type), &place, out);
 }
 
 /* Nothing but line tables: such a function has not even a frame base. */
@@ -195,6 +197,7 @@ sym_variables_at(struct sym_variables *variables, const struct sym_unwind_chain 
         if (!fill_scope(&frame, &scopes[k], k + 1 < n, &list[k]))
             variables->no_memory = true;
     }
+    variables_escape_mark(&frame);
     /* The scopes that were left out are inside of the innermost one. */
     if (is_cut && n)
         list[0].availability = SYM_VALUE_LIMIT;

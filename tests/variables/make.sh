@@ -48,7 +48,7 @@ make() { # make SOURCE ARCH LEVEL DWARF
 
 # Further arguments name the programs that are made; without, it is all of them.
 shift
-[ $# -gt 0 ] || set -- types.c classes.cpp objects.m containers.cpp parts.cpp opaque.m calls.c
+[ $# -gt 0 ] || set -- types.c classes.cpp objects.m containers.cpp parts.cpp opaque.m calls.c escapes.cpp
 for source in "$@"; do
     for arch in arm64 x86_64; do
         for level in O0 O1 Os O2; do
