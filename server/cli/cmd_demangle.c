@@ -14,7 +14,7 @@
 
 enum { READ_BYTES = 64 * 1024 };
 
-enum { ARENA_BYTES = 64 * 1024 }; /* of one declaration */
+enum { ARENA_BYTES = 1024 * 1024, ARENA_KEPT = ARENA_BYTES / 2 };
 
 struct arguments {
     bool simplified, declaration;
@@ -23,6 +23,7 @@ struct arguments {
 struct printer {
     struct sym_demangle_options options;
     bool declaration;
+    struct fz_arena arena; /* for declarations, of several names */
 };
 
 static const struct option_spec own_options[] = {
@@ -44,11 +45,13 @@ static const struct command_example examples[] = {
 
 /* "checkout()", tab, "Shop", tab, "closure #1 in". */
 static void
-append_declaration(struct fz_buffer *out, const char *name, size_t stack_room)
+append_declaration(struct fz_buffer *out, const char *name, struct printer *printer)
 {
-    FZ_CLEANUP(fz_arena_deinit) struct fz_arena arena = fz_arena_make(ARENA_BYTES);
     struct sym_declaration found;
-    if (sym_demangle_declaration(name, NULL, stack_room, &arena, &found, NULL) != FZ_OK) {
+    if (printer->arena.used > ARENA_KEPT) /* nothing of it is needed any more */
+        fz_arena_deinit(&printer->arena);
+    if (sym_demangle_declaration(name, NULL, printer->options.stack_room, &printer->arena, &found,
+                                 NULL) != FZ_OK) {
         out->failed = true;
         return;
     }
@@ -61,10 +64,10 @@ append_declaration(struct fz_buffer *out, const char *name, size_t stack_room)
 
 /* Append the readable form of `name` and a newline. */
 static void
-append_name(struct fz_buffer *out, const char *name, const struct printer *printer)
+append_name(struct fz_buffer *out, const char *name, struct printer *printer)
 {
     if (printer->declaration)
-        append_declaration(out, name, printer->options.stack_room);
+        append_declaration(out, name, printer);
     else /* the text is the name if it is not mangled */
         fz_ignore(sym_demangle(name, false, &printer->options, out));
     fz_buffer_char(out, '\n');
@@ -72,8 +75,7 @@ append_name(struct fz_buffer *out, const char *name, const struct printer *print
 
 /* Answer the whole lines of `in` and keep the rest; at the end of the input the rest is a line too. */
 static void
-answer_lines(struct fz_buffer *in, bool is_end, const struct printer *printer,
-             struct fz_buffer *out)
+answer_lines(struct fz_buffer *in, bool is_end, struct printer *printer, struct fz_buffer *out)
 {
     char *line = in->data, *end = in->data + in->len;
     while (line < end) {
@@ -93,7 +95,7 @@ answer_lines(struct fz_buffer *in, bool is_end, const struct printer *printer,
 
 /* Another program may be waiting for each answer: what was read is answered before more is read. */
 static enum fz_code
-print_lines(const struct printer *printer, struct fz_error *err)
+print_lines(struct printer *printer, struct fz_error *err)
 {
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer in = fz_buffer_make(0);
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
@@ -132,13 +134,15 @@ run(const struct command_call *call)
     struct printer printer = {.options = {.simplified = arguments->simplified,
                                           .keep_hash = !arguments->simplified,
                                           .stack_room = sym_demangle_stack_room()},
-                              .declaration = arguments->declaration};
+                              .declaration = arguments->declaration,
+                              .arena = fz_arena_make(ARENA_BYTES)};
     for (size_t i = 0; i < call->n_operands; i++)
         append_name(&out, call->operands[i], &printer);
     enum fz_code code = fz_buffer_done(&out, &err);
     if (code == FZ_OK)
         code = call->n_operands ? fz_file_write_fd(STDOUT_FILENO, fz_buffer_span(&out), &err)
                                 : print_lines(&printer, &err);
+    fz_arena_deinit(&printer.arena);
     return code == FZ_OK ? 0 : term_failed(cmd_demangle.name, &err);
 }
 

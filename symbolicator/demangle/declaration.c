@@ -67,7 +67,8 @@ declare_demangled(const char *linkage, size_t stack_room, struct sym_declared *t
     enum sym_language language;
     struct fz_span name = sym_declared_without_suffix(fz_span_cstr(linkage));
     bool has_suffix = name.len < strlen(linkage);
-    fz_buffer_append(&plain, name.data, name.len);
+    if (has_suffix)
+        fz_buffer_append(&plain, name.data, name.len);
     /* Names of blocks are not understood with a suffix: "__main_block_invoke.12". */
     if (!sym_demangle_mangled(linkage, false, &options, &text, &language) &&
         !(has_suffix &&
@@ -97,14 +98,26 @@ is_ambiguous(const char *linkage)
            !fz_text_contains(fz_span_cstr(linkage), "[");
 }
 
+/* Do the first letters of a name allow Swift? Its parser costs more than most other names. */
+static bool
+may_be_swift(const char *name)
+{
+    char second = name[0] == '_' ? name[1] : '\0';
+    return name[0] == '$' || name[0] == '@' || name[0] == 'a' || second == '$' || second == 'T';
+}
+
 static bool
 declare_linkage(const char *linkage, size_t stack_room, struct sym_declared *to)
 {
     size_t len = strlen(linkage);
-    if (len > DEMANGLE_NAME_MAX || sym_declared_is_nameless(fz_span_make(linkage, len)))
+    bool is_cxx = fz_text_has_prefix(linkage, "_Z");
+    if (len > DEMANGLE_NAME_MAX ||
+        (!is_cxx && sym_declared_is_nameless(fz_span_make(linkage, len))))
         return false;
     /* With or without the underscore of Mach-O. */
     for (size_t i = 0; i < 2 && (i == 0 || linkage[0] == '_'); i++) {
+        if (!may_be_swift(linkage + i))
+            continue;
         if (sym_declare_swift(linkage + i, to))
             return true;
         sym_declared_clear(to);
@@ -128,6 +141,8 @@ hash_of(struct fz_span text)
 static const char *
 bounded(struct fz_arena *arena, struct fz_span text)
 {
+    if (text.len == 0)
+        return "";
     char *clean = fz_text_clean_utf8(arena, fz_span_until(text, SYM_DECLARATION_MAX));
     /* Cleaned text is longer if bytes of it were not UTF-8. */
     if (!clean || (text.len <= SYM_DECLARATION_MAX && strlen(clean) <= SYM_DECLARATION_MAX))

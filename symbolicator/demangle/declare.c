@@ -95,6 +95,8 @@ sym_declared_without_suffix(struct fz_span name)
     };
     struct fz_span rest = name, cut = name;
     size_t dot;
+    if (name.len == 0 || !memchr(name.data, '.', name.len)) /* nearly all */
+        return name;
     /* From the end: words, numbers after them, and the hash after "llvm". */
     while ((dot = last_dot(rest)) != SIZE_MAX && dot > 0) {
         struct fz_span word = fz_span_from(rest, dot + 1);
@@ -165,7 +167,8 @@ sym_declared_is_nameless(struct fz_span name)
             return true;
     }
     for (size_t i = 0; i < FZ_ARRAY_LEN(prefixes); i++) {
-        if (fz_span_begins(name, prefixes[i]))
+        if (name.len > 0 && (char)name.data[0] == prefixes[i][0] &&
+            fz_span_begins(name, prefixes[i]))
             return true;
     }
     name = sym_declared_without_suffix(name);
@@ -174,7 +177,7 @@ sym_declared_is_nameless(struct fz_span name)
     if (fz_span_ends(name, "Tm") && dot != SIZE_MAX)
         name = fz_span_until(name, dot);
     for (size_t i = 0; i < FZ_ARRAY_LEN(whole); i++) {
-        if (fz_span_is(name, whole[i]))
+        if ((name.len == 0 || (char)name.data[0] == whole[i][0]) && fz_span_is(name, whole[i]))
             return true;
     }
     return false;

@@ -145,7 +145,8 @@ end_part(struct reader *r)
     static const char *const inline_namespaces[] = {"std::__1", "std::__cxx11", "std::__ndk1"};
     struct fz_span part = part_of(r), name = fz_buffer_span(&r->to->name);
     bool is_call = fz_span_is(part, "operator()") || fz_span_is(part, "__invoke");
-    for (size_t i = 0; i < FZ_ARRAY_LEN(inline_namespaces); i++) {
+    for (size_t i = 0; i < FZ_ARRAY_LEN(inline_namespaces) && part.len > 0 && part.data[0] == '_';
+         i++) {
         if (fz_span_is(name, inline_namespaces[i])) {
             cut_part(r);
             return;
@@ -281,7 +282,8 @@ goes_on_after_parameters(struct reader *r, bool *ret_was_type)
 {
     static const char *const qualifiers[] = {" const",    " volatile", " restrict",
                                              " noexcept", " &&",       " &"};
-    for (size_t i = 0; i < FZ_ARRAY_LEN(qualifiers); i++) {
+    bool has_more = byte_at(r->text, r->at) == ' ';
+    for (size_t i = 0; i < FZ_ARRAY_LEN(qualifiers) && has_more; i++) {
         if (begins(r->text, r->at, qualifiers[i])) {
             r->at += strlen(qualifiers[i]);
             i = SIZE_MAX; /* in any order */
@@ -302,8 +304,10 @@ read_round(struct reader *r)
 {
     struct fz_span part = part_of(r);
     bool was_type = false;
-    if (begins(r->text, r->at, "(anonymous ") || begins(r->text, r->at, "(lambda at ") ||
-        begins(r->text, r->at, "(unnamed"))
+    uint8_t next = byte_at(r->text, r->at + 1);
+    if ((next == 'a' && begins(r->text, r->at, "(anonymous ")) ||
+        (next == 'l' && begins(r->text, r->at, "(lambda at ")) ||
+        (next == 'u' && begins(r->text, r->at, "(unnamed")))
         return read_unnamed(r) ? GO_ON : MALFORMED;
     if (part.len == 0 && !r->has_lambda) {
         /* "void (*f(int))(char)": the name is inside. */
@@ -333,20 +337,28 @@ read_step(struct reader *r)
 {
     uint8_t c = r->text.data[r->at];
     bool at_start = r->to->name.len == r->part;
-    if (begins(r->text, r->at, "::")) {
+    if (c == ':' && begins(r->text, r->at, "::")) {
         end_part(r);
         if (r->to->name.len > 0)
-            fz_buffer_text(&r->to->name, "::");
+            fz_buffer_append(&r->to->name, "::", 2);
         r->part = r->to->name.len;
         r->at += 2;
         return GO_ON;
     }
     if (at_start && is_operator(r->text, r->at))
         return read_operator(r) ? GO_ON : MALFORMED;
+    if (at_start && (c == '\'' || c == '{' || (c == '$' && begins(r->text, r->at, "$_"))))
+        return read_unnamed(r) ? GO_ON : MALFORMED;
+    if (is_word(c)) {
+        size_t end = r->at + 1;
+        while (end < r->text.len && is_word(r->text.data[end]))
+            end++;
+        fz_buffer_append(&r->to->name, r->text.data + r->at, end - r->at);
+        r->at = end;
+        return GO_ON;
+    }
     if (c == '(')
         return read_round(r);
-    if (at_start && (c == '\'' || c == '{' || begins(r->text, r->at, "$_")))
-        return read_unnamed(r) ? GO_ON : MALFORMED;
     if (c == '<' || c == '[') {
         r->at =
             c == '<' ? after_arguments(r->text, r->at) : after_bracket(r->text, r->at, '[', ']');
@@ -362,7 +374,7 @@ read_step(struct reader *r)
         r->at++;
         return GO_ON;
     }
-    if (!is_word(c) && c != '~' && c != '@' && c != '.')
+    if (c != '~' && c != '@' && c != '.')
         return MALFORMED;
     fz_buffer_char(&r->to->name, (char)c);
     r->at++;
@@ -395,9 +407,11 @@ read_prefixes(struct reader *r)
         {"template parameter object for ", false},
     };
     for (size_t i = 0; i < FZ_ARRAY_LEN(prefixes); i++) {
-        size_t len = strlen(prefixes[i].prefix);
-        if (!begins(r->text, r->at, prefixes[i].prefix))
+        /* Most names begin with none of these letters. */
+        if (prefixes[i].prefix[0] != (char)byte_at(r->text, r->at) ||
+            !begins(r->text, r->at, prefixes[i].prefix))
             continue;
+        size_t len = strlen(prefixes[i].prefix);
         if (!prefixes[i].is_real) {
             r->to->is_real = false;
             return;
@@ -431,6 +445,7 @@ sym_declare_cxx_text(struct fz_span text, struct sym_declared *to)
     end_part(&r);
     if (to->name.len == 0 && (was_lambda || to->removed.len > 0))
         fz_buffer_text(&to->name, "lambda"); /* of an initial value; its number is not stable */
-    sym_declared_note_before(to, fz_buffer_span(&prefix));
+    if (prefix.len > 0)
+        sym_declared_note_before(to, fz_buffer_span(&prefix));
     return to->name.len > 0;
 }
