@@ -379,6 +379,8 @@ test_readable(void **state)
         {"<shop::Cart<T> as shop::Add<u8>>::add::{{closure}}::h0123456789abcdef",
          {NULL, "<shop::Cart as shop::Add>::add", "", "closure in"},
          SYM_RUST},
+        /* Nothing is left of it as Rust. */
+        {"::{closure}", {NULL, "(unnamed)", "", ""}, SYM_CXX},
         {"__29-[BGSSeverityCell updateBugs]_block_invoke",
          {NULL, "-[BGSSeverityCell updateBugs]", "", "block in"},
          SYM_OBJC},

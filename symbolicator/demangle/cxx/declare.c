@@ -407,7 +407,7 @@ read_prefixes(struct reader *r)
         {"template parameter object for ", false},
     };
     for (size_t i = 0; i < FZ_ARRAY_LEN(prefixes); i++) {
-        /* Most names begin with none of these letters. */
+        /* Nearly all names begin with other letters. */
         if (prefixes[i].prefix[0] != (char)byte_at(r->text, r->at) ||
             !begins(r->text, r->at, prefixes[i].prefix))
             continue;

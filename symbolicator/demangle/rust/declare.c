@@ -126,8 +126,8 @@ static void
 unbracket(struct sym_declared *to)
 {
     struct fz_span name = fz_buffer_span(&to->name);
-    const uint8_t *close = memchr(name.data, '>', name.len);
-    if (!fz_span_begins(name, "<") || !close)
+    const uint8_t *close = fz_span_begins(name, "<") ? memchr(name.data, '>', name.len) : NULL;
+    if (!close)
         return;
     size_t inner_len = (size_t)(close - name.data) - 1;
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer rest = fz_buffer_make(0);
