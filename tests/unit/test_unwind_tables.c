@@ -327,8 +327,8 @@ test_call_frames(void **state)
     }
 }
 
-/* libdwarf makes a table by the size of the file, and touches all of it at the end: of a dSYM of 1 GiB
- * it would need 1 GiB. */
+/* libdwarf makes a table by the size of the file, and reads all of it at the end: of a dSYM of 1 GiB it
+ * would be 1 GiB, in 280,000 pages. */
 static void
 test_large_file(void **state)
 {
@@ -340,6 +340,7 @@ test_large_file(void **state)
         {.segment = "__DWARF", .name = "__debug_frame", .bytes = fz_buffer_span(&out)}};
     struct sym_macho macho = {.cputype = FZ_ARCH_ARM, .sections = sections, .n_sections = 2};
     macho.bytes = fz_span_make(out.data, (size_t)1 << 30); /* of which only the size is used */
+    enum { PAGES_MAX = 300 };
     struct libdwarf_frames *frames = NULL;
     const struct libdwarf_frame_row *row;
     struct rusage before, after;
@@ -348,7 +349,7 @@ test_large_file(void **state)
     assert_true(libdwarf_frames_find(frames, 0x100a, &row));
     libdwarf_frames_close(frames);
     getrusage(RUSAGE_SELF, &after);
-    assert_true(after.ru_maxrss - before.ru_maxrss < 100 * 1024); /* KiB */
+    assert_true(after.ru_minflt - before.ru_minflt < PAGES_MAX);
 }
 
 /* __eh_frame of i386: 5 is esp and 4 ebp; a start that is 2^32 too high once 64 bits are added up. */
