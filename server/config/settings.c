@@ -5,115 +5,13 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/address.h"
 #include "base/suggest.h"
 #include "base/text.h"
-#include "server/http/client.h"
+#include "server/config/values.h"
 
 enum { NAME_MAX_LEN = 64, WORKERS_MAX = 256, WAIT_MAX_S = 3600 };
 
-void
-config_hide_password(const char *url, char *ret, size_t size)
-{
-    const char *user = strstr(url, "://");
-    /* The last one: a password may contain an @ that is not percent-encoded. */
-    const char *at = user ? strrchr(user, '@') : NULL;
-    const char *colon = at ? strchr(user + 3, ':') : NULL;
-    if (colon && colon < at)
-        snprintf(ret, size, "%.*s:***%s", (int)(colon - url), url, at);
-    else
-        snprintf(ret, size, "%s", url);
-}
-
-/* ---- values ------------------------------------------------------------------------------ */
-
-static enum fz_code
-set_text(const struct option_spec *option, void *field, const char *value, const char *where,
-         struct fz_error *err)
-{
-    if (strlen(value) >= option->size)
-        return fz_fail(err, FZ_E_MALFORMED, "%s: longer than %zu bytes", where, option->size - 1);
-    if (*value == '\0')
-        return fz_fail(err, FZ_E_MALFORMED, "%s: the value is empty", where);
-    memcpy(field, value, strlen(value) + 1);
-    return FZ_OK;
-}
-
-/* One of the words that completions offer. */
-static enum fz_code
-set_word(const struct option_spec *option, void *field, const char *value, const char *where,
-         struct fz_error *err)
-{
-    size_t len = strlen(value);
-    for (const char *word = option->complete; len && word; word = strchr(word, ' ')) {
-        word += *word == ' ';
-        /* The words are separated by blanks, so a prefix of one is not enough. */
-        if (strncmp(word, value, len) == 0 && (word[len] == ' ' || word[len] == '\0'))
-            return set_text(option, field, value, where, err);
-    }
-    return fz_fail(err, FZ_E_MALFORMED, "%s: '%.40s' is not one of: %s", where, value,
-                   option->complete);
-}
-
-static enum fz_code
-set_listen(const struct option_spec *option, void *field, const char *value, const char *where,
-           struct fz_error *err)
-{
-    struct fz_address address;
-    enum fz_code code = set_text(option, field, value, where, err);
-    if (code == FZ_OK && fz_address_parse(value, &address, err) != FZ_OK)
-        code = fz_wrap(err, "%s", where);
-    return code;
-}
-
-/* "" undoes what the file sets. */
-static enum fz_code
-set_or_clear(const struct option_spec *option, void *field, const char *value, const char *where,
-             struct fz_error *err)
-{
-    if (*value != '\0')
-        return set_text(option, field, value, where, err);
-    *(char *)field = '\0';
-    return FZ_OK;
-}
-
-static enum fz_code
-set_url(const struct option_spec *option, void *field, const char *value, const char *where,
-        struct fz_error *err)
-{
-    /* The empty value is how a variable or an option unsets what the file says. */
-    if (*value != '\0' && fz_address_check_url(value, err) != FZ_OK)
-        return fz_wrap(err, "%s", where);
-    return set_or_clear(option, field, value, where, err);
-}
-
-/* sqlite:PATH or postgresql://...; what follows the scheme is for the library to judge. */
-static enum fz_code
-set_database(const struct option_spec *option, void *field, const char *value, const char *where,
-             struct fz_error *err)
-{
-    /* An empty path is SQLite's temporary database, which would lose every report. */
-    bool is_sqlite = fz_text_has_prefix(value, "sqlite:") && value[strlen("sqlite:")];
-    char shown[128];
-    if (is_sqlite || fz_text_has_prefix(value, "postgresql://") ||
-        fz_text_has_prefix(value, "postgres://"))
-        return set_text(option, field, value, where, err);
-    config_hide_password(value, shown, sizeof(shown));
-    return fz_fail(err, FZ_E_MALFORMED,
-                   "%s: '%.80s' is not a database URL; expected sqlite:PATH or "
-                   "postgresql://USER@HOST/DATABASE",
-                   where, shown);
-}
-
-static enum fz_code
-set_blobs(const struct option_spec *option, void *field, const char *value, const char *where,
-          struct fz_error *err)
-{
-    if (fz_text_has_prefix(value, "file:") && value[strlen("file:")])
-        return set_text(option, field, value, where, err);
-    return fz_fail(err, FZ_E_MALFORMED, "%s: '%.80s' is not a place for blobs; expected file:DIR",
-                   where, value);
-}
+/* ---- numbers and limits ------------------------------------------------------------------ */
 
 /* unsigned or int, from min to max. */
 static enum fz_code
@@ -125,23 +23,6 @@ set_number(const struct option_spec *option, void *field, const char *value, con
     if (code == FZ_OK)
         *(unsigned *)field = (unsigned)number;
     return code;
-}
-
-static enum fz_code
-set_bool(const struct option_spec *option FZ_UNUSED, void *field, const char *value,
-         const char *where, struct fz_error *err)
-{
-    static const char *const words[2][4] = {{"no", "false", "0", "off"},
-                                            {"yes", "true", "1", "on"}};
-    for (size_t truth = 0; truth < 2; truth++) {
-        for (size_t i = 0; i < 4; i++) {
-            if (strcmp(value, words[truth][i]) == 0) {
-                *(bool *)field = truth == 1;
-                return FZ_OK;
-            }
-        }
-    }
-    return fz_fail(err, FZ_E_MALFORMED, "%s: '%.40s' is neither yes nor no", where, value);
 }
 
 enum fz_code
@@ -181,29 +62,6 @@ set_limit(const struct option_spec *option FZ_UNUSED, void *field, const char *v
     return config_set_limit(field, name, equals + 1, where, err);
 }
 
-static enum fz_code
-set_proxies(const struct option_spec *option, void *field, const char *value, const char *where,
-            struct fz_error *err)
-{
-    /* Only to check it: the server parses its own copy of the text. */
-    struct http_proxies ignored = {.n = 0};
-    if (http_proxies_parse(value, &ignored, err) != FZ_OK)
-        return fz_wrap(err, "%s", where);
-    return set_or_clear(option, field, value, where, err);
-}
-
-static enum fz_code
-set_origins(const struct option_spec *option, void *field, const char *value, const char *where,
-            struct fz_error *err)
-{
-    const char *fault = http_origins_fault(value);
-    if (fault)
-        return fz_fail(err, FZ_E_MALFORMED,
-                       "%s: '%.60s' is not an origin; expected https://HOST[:PORT], or * for all",
-                       where, fault);
-    return set_or_clear(option, field, value, where, err);
-}
-
 /* ---- the settings ------------------------------------------------------------------------ */
 
 #define MEMBER(m) .offset = offsetof(struct config, m), .size = sizeof(((struct config *)0)->m)
@@ -217,7 +75,7 @@ const struct option_spec config_settings[] = {
      .help = "Read settings from FILE: lines of 'key = value'. Variables and options override it."},
     {.name = "listen",
      .argument = "ADDRESS:PORT",
-     .set = set_listen,
+     .set = config_value_listen,
      MEMBER(listen),
      .variable = "FRAMEZERO_LISTEN",
      .initial = "127.0.0.1:8480",
@@ -226,7 +84,7 @@ const struct option_spec config_settings[] = {
     {.name = "data",
      .argument = "DIR",
      .complete = "dir",
-     .set = set_text,
+     .set = config_value_text,
      MEMBER(data_dir),
      .variable = "FRAMEZERO_DATA",
      .initial = "./framezero-data",
@@ -234,7 +92,7 @@ const struct option_spec config_settings[] = {
      .help = "The folder for everything that is kept."},
     {.name = "database",
      .argument = "URL",
-     .set = set_database,
+     .set = config_value_database,
      MEMBER(database),
      .variable = "FRAMEZERO_DATABASE",
      .fallback = "sqlite:DATA/framezero.db",
@@ -242,7 +100,7 @@ const struct option_spec config_settings[] = {
      .help = "sqlite:PATH or postgresql://USER@HOST/DATABASE."},
     {.name = "blobs",
      .argument = "URL",
-     .set = set_blobs,
+     .set = config_value_blobs,
      MEMBER(blobs),
      .variable = "FRAMEZERO_BLOBS",
      .fallback = "file:DATA/blobs",
@@ -259,7 +117,7 @@ const struct option_spec config_settings[] = {
      .help = "Worker processes; 0 with 'serve' leaves the work to other machines."},
     {.name = "public-url",
      .argument = "URL",
-     .set = set_url,
+     .set = config_value_url,
      MEMBER(public_url),
      .variable = "FRAMEZERO_PUBLIC_URL",
      .fallback = "the address it listens on",
@@ -267,7 +125,7 @@ const struct option_spec config_settings[] = {
      .help = "How clients reach the server; it is written to credentials.json."},
     {.name = "migrate",
      .is_negative = true,
-     .set = set_bool,
+     .set = config_value_bool,
      MEMBER(migrate),
      .variable = "FRAMEZERO_MIGRATE=no",
      .initial = "yes",
@@ -276,7 +134,7 @@ const struct option_spec config_settings[] = {
      .help = "Leave the schema of the database to 'framezero migrate'."},
     {.name = "supervise",
      .is_negative = true,
-     .set = set_bool,
+     .set = config_value_bool,
      MEMBER(supervise),
      .variable = "FRAMEZERO_SUPERVISE=no",
      .initial = "yes",
@@ -298,7 +156,7 @@ const struct option_spec config_settings[] = {
     {.name = "learned-names",
      .argument = "WHO",
      .complete = "off project shared",
-     .set = set_word,
+     .set = config_value_word,
      MEMBER(learned_names),
      .variable = "FRAMEZERO_LEARNED_NAMES",
      .initial = "project",
@@ -308,7 +166,7 @@ const struct option_spec config_settings[] = {
              "shared (all projects)."},
     {.name = "symbolicate-v5-project",
      .argument = "NAME",
-     .set = set_text,
+     .set = config_value_text,
      MEMBER(symbolicate_v5_project),
      .variable = "FRAMEZERO_SYMBOLICATE_V5_PROJECT",
      .fallback = "none",
@@ -318,7 +176,7 @@ const struct option_spec config_settings[] = {
     {.name = "log-level",
      .argument = "LEVEL",
      .complete = "debug info warn error",
-     .set = set_word,
+     .set = config_value_word,
      MEMBER(log_level),
      .variable = "FRAMEZERO_LOG_LEVEL",
      .initial = "info",
@@ -326,7 +184,7 @@ const struct option_spec config_settings[] = {
      .help = "debug, info, warn or error."},
     {.name = "trusted-proxies",
      .argument = "LIST",
-     .set = set_proxies,
+     .set = config_value_proxies,
      MEMBER(trusted_proxies),
      .variable = "FRAMEZERO_TRUSTED_PROXIES",
      .fallback = "none",
@@ -339,7 +197,7 @@ const struct option_spec config_settings[] = {
              "names the client."},
     {.name = "cors-origins",
      .argument = "LIST",
-     .set = set_origins,
+     .set = config_value_origins,
      MEMBER(cors_origins),
      .variable = "FRAMEZERO_CORS_ORIGINS",
      .fallback = "none",
@@ -426,7 +284,7 @@ config_append_variables(const struct config *config, unsigned role, struct fz_bu
         } else if (o->set == set_number) {
             snprintf(number, sizeof(number), "%u", *(const unsigned *)field);
             append_variable(o->name, number, out);
-        } else if (o->set == set_bool) {
+        } else if (o->set == config_value_bool) {
             append_variable(o->name, *(const bool *)field ? "yes" : "no", out);
         } else if (*(const char *)field != '\0') {
             append_variable(o->name, field, out);

@@ -1,0 +1,147 @@
+#include "server/config/values.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/address.h"
+#include "base/text.h"
+#include "server/http/client.h"
+
+void
+config_hide_password(const char *url, char *ret, size_t size)
+{
+    const char *user = strstr(url, "://");
+    /* The last one: a password may contain an @ that is not percent-encoded. */
+    const char *at = user ? strrchr(user, '@') : NULL;
+    const char *colon = at ? strchr(user + 3, ':') : NULL;
+    if (colon && colon < at)
+        snprintf(ret, size, "%.*s:***%s", (int)(colon - url), url, at);
+    else
+        snprintf(ret, size, "%s", url);
+}
+
+enum fz_code
+config_value_text(const struct option_spec *option, void *field, const char *value,
+                  const char *where, struct fz_error *err)
+{
+    if (strlen(value) >= option->size)
+        return fz_fail(err, FZ_E_MALFORMED, "%s: longer than %zu bytes", where, option->size - 1);
+    if (*value == '\0')
+        return fz_fail(err, FZ_E_MALFORMED, "%s: the value is empty", where);
+    memcpy(field, value, strlen(value) + 1);
+    return FZ_OK;
+}
+
+enum fz_code
+config_value_word(const struct option_spec *option, void *field, const char *value,
+                  const char *where, struct fz_error *err)
+{
+    size_t len = strlen(value);
+    for (const char *word = option->complete; len && word; word = strchr(word, ' ')) {
+        word += *word == ' ';
+        /* The words are separated by blanks, so a prefix of one is not enough. */
+        if (strncmp(word, value, len) == 0 && (word[len] == ' ' || word[len] == '\0'))
+            return config_value_text(option, field, value, where, err);
+    }
+    return fz_fail(err, FZ_E_MALFORMED, "%s: '%.40s' is not one of: %s", where, value,
+                   option->complete);
+}
+
+enum fz_code
+config_value_listen(const struct option_spec *option, void *field, const char *value,
+                    const char *where, struct fz_error *err)
+{
+    struct fz_address address;
+    enum fz_code code = config_value_text(option, field, value, where, err);
+    if (code == FZ_OK && fz_address_parse(value, &address, err) != FZ_OK)
+        code = fz_wrap(err, "%s", where);
+    return code;
+}
+
+enum fz_code
+config_value_or_clear(const struct option_spec *option, void *field, const char *value,
+                      const char *where, struct fz_error *err)
+{
+    if (*value != '\0')
+        return config_value_text(option, field, value, where, err);
+    *(char *)field = '\0';
+    return FZ_OK;
+}
+
+enum fz_code
+config_value_url(const struct option_spec *option, void *field, const char *value,
+                 const char *where, struct fz_error *err)
+{
+    /* The empty value is how a variable or an option unsets what the file says. */
+    if (*value != '\0' && fz_address_check_url(value, err) != FZ_OK)
+        return fz_wrap(err, "%s", where);
+    return config_value_or_clear(option, field, value, where, err);
+}
+
+/* sqlite:PATH or postgresql://...; what follows the scheme is for the library to judge. */
+enum fz_code
+config_value_database(const struct option_spec *option, void *field, const char *value,
+                      const char *where, struct fz_error *err)
+{
+    /* An empty path is SQLite's temporary database, which would lose every report. */
+    bool is_sqlite = fz_text_has_prefix(value, "sqlite:") && value[strlen("sqlite:")];
+    char shown[128];
+    if (is_sqlite || fz_text_has_prefix(value, "postgresql://") ||
+        fz_text_has_prefix(value, "postgres://"))
+        return config_value_text(option, field, value, where, err);
+    config_hide_password(value, shown, sizeof(shown));
+    return fz_fail(err, FZ_E_MALFORMED,
+                   "%s: '%.80s' is not a database URL; expected sqlite:PATH or "
+                   "postgresql://USER@HOST/DATABASE",
+                   where, shown);
+}
+
+enum fz_code
+config_value_blobs(const struct option_spec *option, void *field, const char *value,
+                   const char *where, struct fz_error *err)
+{
+    if (fz_text_has_prefix(value, "file:") && value[strlen("file:")])
+        return config_value_text(option, field, value, where, err);
+    return fz_fail(err, FZ_E_MALFORMED, "%s: '%.80s' is not a place for blobs; expected file:DIR",
+                   where, value);
+}
+
+enum fz_code
+config_value_bool(const struct option_spec *option FZ_UNUSED, void *field, const char *value,
+                  const char *where, struct fz_error *err)
+{
+    static const char *const words[2][4] = {{"no", "false", "0", "off"},
+                                            {"yes", "true", "1", "on"}};
+    for (size_t truth = 0; truth < 2; truth++) {
+        for (size_t i = 0; i < 4; i++) {
+            if (strcmp(value, words[truth][i]) == 0) {
+                *(bool *)field = truth == 1;
+                return FZ_OK;
+            }
+        }
+    }
+    return fz_fail(err, FZ_E_MALFORMED, "%s: '%.40s' is neither yes nor no", where, value);
+}
+
+enum fz_code
+config_value_proxies(const struct option_spec *option, void *field, const char *value,
+                     const char *where, struct fz_error *err)
+{
+    /* Only to check it: the server parses its own copy of the text. */
+    struct http_proxies ignored = {.n = 0};
+    if (http_proxies_parse(value, &ignored, err) != FZ_OK)
+        return fz_wrap(err, "%s", where);
+    return config_value_or_clear(option, field, value, where, err);
+}
+
+enum fz_code
+config_value_origins(const struct option_spec *option, void *field, const char *value,
+                     const char *where, struct fz_error *err)
+{
+    const char *fault = http_origins_fault(value);
+    if (fault)
+        return fz_fail(err, FZ_E_MALFORMED,
+                       "%s: '%.60s' is not an origin; expected https://HOST[:PORT], or * for all",
+                       where, fault);
+    return config_value_or_clear(option, field, value, where, err);
+}
