@@ -39,12 +39,12 @@ is_delivered(const struct alert_attempt *attempt)
     return attempt->is_mail || (outcome->status >= 200 && outcome->status < 300);
 }
 
-/* A mail server's reply that stays the same for this mail. */
+/* 55x is about the mail or its recipients, and stays the same for this mail. Others are about the
+ * connection, the login or the server's state, and the operator or time can change them. */
 static bool
 is_final_reply(int status)
 {
-    return status >= 500 && status <= 599 && status != 530 && status != 534 && status != 535 &&
-           status != 538;
+    return status >= 550 && status <= 559;
 }
 
 /* 503 is not in the standard's list, but says the same. */

@@ -44,10 +44,9 @@ struct alert_next {
 
 /*
  * HTTP: 2xx is delivered, 410 disables the channel, everything else is attempted again; 429, 502, 503
- * and 504 slow the whole channel down. Retry-After is honoured up to a day. Mail: replies 5yz are
- * given up, except those about the login (530, 534, 535, 538), which the operator may correct. What
- * cannot be sent at all (NET_INVALID) disables the channel. After the last attempt the channel is
- * disabled.
+ * and 504 slow the whole channel down. Retry-After is honoured up to a day. Mail: replies 550 to
+ * 559, which are about the mail or its recipients, are given up. What cannot be sent at all
+ * (NET_INVALID) disables the channel. After the last attempt the channel is disabled.
  */
 void alert_next_attempt(const struct alert_attempt *attempt, struct alert_next *ret);
 

@@ -82,6 +82,8 @@ test_responses(void **state)
         {true, {.result = NET_FAILED, .status = 550}, ALERT_GIVE_UP, 0, 0},
         {true, {.result = NET_FAILED, .status = 535}, ALERT_AGAIN, 4, 0},
         {true, {.result = NET_FAILED, .status = 530}, ALERT_AGAIN, 4, 0},
+        {true, {.result = NET_FAILED, .status = 502}, ALERT_AGAIN, 4, 0},
+        {true, {.result = NET_FAILED, .status = 559}, ALERT_GIVE_UP, 0, 0},
         {true, {.result = NET_INVALID}, ALERT_DISABLE, 0, 0},
     };
     for (size_t i = 0; i < FZ_ARRAY_LEN(rows); i++) {
