@@ -36,7 +36,14 @@ struct config {
                              */
     char learned_names[16]; /* "off", "project", "shared" */
     char trusted_proxies[2048]; /* as http_proxies_parse(); "" = none */
-    char cors_origins[2048]; /* whose pages may use the API, as http_origins_fault(); "" = none */
+    char cors_origins[2048];   /* whose pages may use the API, as http_origins_fault(); "" = none */
+    char alert_internal[2048]; /* targets of alerts in the own network, as net_guard_parse(); "" */
+    char alert_ca[PATH_MAX];   /* certificates that receivers may use; "" = the system's */
+    char smtp_url[256];        /* the mail server, as net_mail.h; "" = no mail */
+    char smtp_user[256];
+    char smtp_password[256];
+    char smtp_tls[16]; /* "required", "offered", "off" */
+    char mail_from[256];
     struct limits limits;
 };
 

@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "base/address.h"
+#include "base/net/net_guard.h"
+#include "base/net/net_mail.h"
 #include "base/text.h"
 #include "server/http/client.h"
 
@@ -143,5 +145,39 @@ config_value_origins(const struct option_spec *option, void *field, const char *
         return fz_fail(err, FZ_E_MALFORMED,
                        "%s: '%.60s' is not an origin; expected https://HOST[:PORT], or * for all",
                        where, fault);
+    return config_value_or_clear(option, field, value, where, err);
+}
+
+enum fz_code
+config_value_internal(const struct option_spec *option, void *field, const char *value,
+                      const char *where, struct fz_error *err)
+{
+    /* Only to check it, as with proxies. */
+    struct net_guard ignored;
+    if (net_guard_parse(value, &ignored, err) != FZ_OK)
+        return fz_wrap(err, "%s", where);
+    return config_value_or_clear(option, field, value, where, err);
+}
+
+/* The rest of the URL is judged where libcurl is. */
+enum fz_code
+config_value_smtp(const struct option_spec *option, void *field, const char *value,
+                  const char *where, struct fz_error *err)
+{
+    bool is_smtp = fz_text_has_prefix(value, "smtp://") || fz_text_has_prefix(value, "smtps://");
+    if (*value != '\0' && (!is_smtp || strchr(value, '@')))
+        return fz_fail(err, FZ_E_MALFORMED,
+                       "%s: expected smtp://HOST[:PORT] or smtps://HOST[:PORT], and the login in "
+                       "smtp-user and smtp-password",
+                       where);
+    return config_value_or_clear(option, field, value, where, err);
+}
+
+enum fz_code
+config_value_mail(const struct option_spec *option, void *field, const char *value,
+                  const char *where, struct fz_error *err)
+{
+    if (*value != '\0' && net_mail_check_address(value, err) != FZ_OK)
+        return fz_wrap(err, "%s", where);
     return config_value_or_clear(option, field, value, where, err);
 }

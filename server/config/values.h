@@ -42,5 +42,16 @@ FZ_MUST_CHECK enum fz_code config_value_proxies(const struct option_spec *option
 FZ_MUST_CHECK enum fz_code config_value_origins(const struct option_spec *option, void *field,
                                                 const char *value, const char *where,
                                                 struct fz_error *err);
+/* As net_guard_parse() takes it. */
+FZ_MUST_CHECK enum fz_code config_value_internal(const struct option_spec *option, void *field,
+                                                 const char *value, const char *where,
+                                                 struct fz_error *err);
+FZ_MUST_CHECK enum fz_code config_value_smtp(const struct option_spec *option, void *field,
+                                             const char *value, const char *where,
+                                             struct fz_error *err);
+/* A mail address. */
+FZ_MUST_CHECK enum fz_code config_value_mail(const struct option_spec *option, void *field,
+                                             const char *value, const char *where,
+                                             struct fz_error *err);
 
 #endif

@@ -10,6 +10,7 @@ import hashlib
 import hmac
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -193,6 +194,36 @@ class Webhooks(Receiving):
         self.assertEqual(receiver.requests, [])
         self.assertEqual(send(url, internal=internal, ca=pair[0])["verdict"], "delivered")
         self.assertEqual(len(receiver.requests), 1)
+
+
+class Page(Receiving):
+    """The examples of docs/alerts.md are correct."""
+
+    def blocks(self, kind):
+        with open(os.path.join(SOURCE, "docs", "alerts.md"), encoding="utf-8") as f:
+            return re.findall(rf"^```{kind}\n(.*?)^```$", f.read(), re.M | re.S)
+
+    def message(self):
+        receiver = self.receiver()
+        send(f"http://127.0.0.1:{receiver.port}/", secrets=[OTHER, SECRET], internal=LOOPBACK)
+        return receiver.requests[-1][1:]
+
+    def test_body(self):
+        shown, sent = json.loads(self.blocks("json")[0]), json.loads(self.message()[1])
+        shown["data"]["issue"]["frames"] += sent["data"]["issue"]["frames"][1:]
+        self.assertEqual(shown, sent)
+
+    def test_python(self):
+        names = {}
+        exec(self.blocks("python")[0], names)  # pylint: disable=exec-used
+        headers, body = self.message()
+        for secret in (SECRET, OTHER):
+            names["verify"](secret, headers, body)
+        stale = {**headers, "webhook-timestamp": str(int(headers["webhook-timestamp"]) - 301)}
+        for secret, changed, bytes_ in ((SECRET, headers, body + b" "), (SECRET, {**headers, "webhook-id": "x"}, body),
+                                        ("whsec_" + "A" * 32, headers, body), (SECRET, stale, body)):
+            with self.assertRaises(ValueError):
+                names["verify"](secret, changed, bytes_)
 
 
 class Refused(Receiving):

@@ -126,6 +126,36 @@ static const struct test tests[] = {
      {NULL},
      NULL,
      ":1: 'https://dash.example.com/page' is not an origin"},
+    {"bad internal targets",
+     "alert-internal = \"10.0.0.0/8, http://hooks.local\"\n",
+     NULL,
+     {NULL},
+     NULL,
+     ":1: 'http://hooks.local' is not a network, address or host"},
+    {"bad mail server",
+     NULL,
+     NULL,
+     {"--smtp-url", "mail.example.com:587"},
+     NULL,
+     "--smtp-url: expected smtp://HOST[:PORT] or smtps://HOST[:PORT]"},
+    {"a password in the URL of the mail server",
+     NULL,
+     "FRAMEZERO_SMTP_URL=smtp://me:secret@mail.example.com",
+     {NULL},
+     NULL,
+     "the login in smtp-user and smtp-password"},
+    {"bad encryption of mail",
+     "smtp-tls = maybe\n",
+     NULL,
+     {NULL},
+     NULL,
+     ":1: 'maybe' is not one of: required offered off"},
+    {"bad sender",
+     NULL,
+     "FRAMEZERO_MAIL_FROM=Alerts <a@b.c>",
+     {NULL},
+     NULL,
+     "FRAMEZERO_MAIL_FROM: 'Alerts <a@b.c>' is not a mail address"},
     {"bad level",
      NULL,
      NULL,
@@ -255,11 +285,15 @@ test_variables_for_workers(void **state)
         .name = "worker", .operands = "", .settings = config_settings, .role = CONFIG_WORKER};
     char name[] = "worker", data[] = "--data=/tmp/a b", names[] = "--learned-names=shared",
          frames[] = "--limit=frames=7", days[] = "--limit=symbol_bytes_per_day=0",
-         *argv[] = {name, data, names, frames, days, NULL};
+         internal[] = "--alert-internal=10.0.0.0/8, hooks.local", ca[] = "--alert-ca=/tmp/ca.pem",
+         smtp[] = "--smtp-url=smtp://mail.example.com:587", user[] = "--smtp-user=u",
+         password[] = "--smtp-password=p =#", from[] = "--mail-from=a@b.c",
+         *argv[] = {name, data, names, frames,   days, internal,
+                    ca,   smtp, user,  password, from, NULL};
     struct config config, again;
     struct fz_error err;
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
-    assert_int_equal(config_load(&worker, 5, argv, false, &config, &err), FZ_OK);
+    assert_int_equal(config_load(&worker, 11, argv, false, &config, &err), FZ_OK);
     config.workers = 3;
     config_append_variables(&config, CONFIG_WORKER, &out);
     fz_buffer_char(&out, '\0');
@@ -283,6 +317,13 @@ test_variables_for_workers(void **state)
     assert_string_equal(again.blobs, config.blobs);
     assert_string_equal(again.learned_names, "shared");
     assert_string_equal(again.log_level, "info");
+    assert_string_equal(again.alert_internal, "10.0.0.0/8, hooks.local");
+    assert_string_equal(again.alert_ca, "/tmp/ca.pem");
+    assert_string_equal(again.smtp_url, "smtp://mail.example.com:587");
+    assert_string_equal(again.smtp_user, "u");
+    assert_string_equal(again.smtp_password, "p =#");
+    assert_string_equal(again.smtp_tls, "required");
+    assert_string_equal(again.mail_from, "a@b.c");
     assert_int_equal(again.workers, 3);
     assert_true(again.supervise);
     assert_int_equal(again.limits.frames, 7);
