@@ -53,6 +53,23 @@ by_reference(int a, int b)
     return r + base;
 }
 
+/* What the lambda captured is passed in a register, which is gone. */
+NOINLINE static int
+captured(int a)
+{
+    int seen = 0;
+    auto add = [&](int x) {
+        seen += x;
+        return x * 2;
+    };
+    int got = apply(add, 5) + apply(add, 10);
+    T("captured", "seen", "%d", seen);
+    T("captured", "got", "%d", got);
+    int r = by_reference(a, got);
+    ESCAPE(&got);
+    return r + seen;
+}
+
 NOINLINE static int
 constant(int a)
 {
@@ -61,7 +78,7 @@ constant(int a)
     poke(&holder);
     T("constant", "target", "%d", target);
     T("constant", "holder.extra", "%d", holder.extra);
-    return by_reference(a + 1, 3) + holder.extra;
+    return captured(a + 1) + holder.extra;
 }
 
 NOINLINE static int
