@@ -8,6 +8,7 @@
 #include "base/list.h"
 #include "server/cli/slice_index.h"
 #include "server/cli/user_symbols_named.h"
+#include "server/group/group.h"
 #include "server/ingest/ingest.h"
 #include "server/resolve/resolve.h"
 #include "symbolicator/symbolicator.h"
@@ -302,5 +303,11 @@ user_symbols_resolve(struct user_symbols *symbols, struct fz_span raw, const str
         return code;
     name_images(symbols, ret, arena);
     const struct resolve_options options = {.files = find_files, .values = symbols->has_variables};
-    return resolve_report(ret, find_index, symbols, &options, arena, err);
+    code = resolve_report(ret, find_index, symbols, &options, arena, err);
+    if (code != FZ_OK)
+        return code;
+    /* A project's rules are on its server. */
+    const struct group_rules rules = group_rules_builtin();
+    struct group_result grouped;
+    return group_report(ret, &rules, arena, &grouped, err);
 }

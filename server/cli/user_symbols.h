@@ -33,8 +33,8 @@ FZ_MUST_CHECK enum fz_code user_symbols_set_arch(struct user_symbols *symbols, c
 /* Reports get the values of parameters and locals, too. */
 void user_symbols_want_variables(struct user_symbols *symbols);
 
-/* Any accepted format in, the resolved report out (in the arena). Errors as ingest_parse() and
- * resolve_report(). A symbol file that cannot be used makes its image REPORT_IMAGE_FAILED.
+/* Any accepted format in, the resolved and grouped report out (in the arena). Errors as
+ * ingest_parse() and resolve_report(). A symbol file that cannot be used makes its image REPORT_IMAGE_FAILED.
  * An image without a UUID gets the symbols that have its name, if only one of them fits. */
 FZ_MUST_CHECK enum fz_code user_symbols_resolve(struct user_symbols *symbols, struct fz_span raw,
                                                 const struct limits *limits, struct fz_arena *arena,

@@ -34,6 +34,9 @@ void proto_uuid(struct proto_coder *c, struct fz_uuid *value);
 void proto_text(struct proto_coder *c, const char **value, size_t max);
 /* A text that must not be NULL. */
 void proto_name(struct proto_coder *c, const char **value, size_t max);
+/* Bytes of a fixed number, and of any number up to `max`; the latter, read, are in the arena. */
+void proto_bytes(struct proto_coder *c, uint8_t *bytes, size_t n);
+void proto_blob(struct proto_coder *c, struct fz_span *value, size_t max);
 /* A value of an enum from `first` to below `end`: one byte. */
 unsigned proto_choice(struct proto_coder *c, unsigned value, unsigned first, unsigned end);
 

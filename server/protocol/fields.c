@@ -162,15 +162,38 @@ proto_choice(struct proto_coder *c, unsigned value, unsigned first, unsigned end
 }
 
 void
-proto_uuid(struct proto_coder *c, struct fz_uuid *value)
+proto_bytes(struct proto_coder *c, uint8_t *bytes, size_t n)
 {
     if (c->out) {
-        fz_buffer_append(c->out, value->bytes, sizeof(value->bytes));
+        fz_buffer_append(c->out, bytes, n);
         return;
     }
-    struct fz_span bytes = fz_read_bytes(&c->in, sizeof(value->bytes));
-    if (bytes.len == sizeof(value->bytes))
-        memcpy(value->bytes, bytes.data, sizeof(value->bytes));
+    struct fz_span read = fz_read_bytes(&c->in, n);
+    if (read.len == n)
+        memcpy(bytes, read.data, n);
+}
+
+void
+proto_uuid(struct proto_coder *c, struct fz_uuid *value)
+{
+    proto_bytes(c, value->bytes, sizeof(value->bytes));
+}
+
+void
+proto_blob(struct proto_coder *c, struct fz_span *value, size_t max)
+{
+    uint32_t len = (uint32_t)value->len;
+    proto_u32(c, &len);
+    if (c->out) {
+        fz_buffer_append(c->out, value->data, value->len);
+        return;
+    }
+    /* Before the allocation: a length of four bytes may ask for gigabytes. */
+    proto_expect(c, len <= max && fz_read_fits(&c->in, len, 1));
+    uint8_t *room = proto_room(c, len, 1);
+    if (room)
+        proto_bytes(c, room, len);
+    *value = fz_span_make(room, room ? len : 0);
 }
 
 void
@@ -348,6 +371,17 @@ code_learned(struct proto_coder *c, void *record)
 }
 
 static void
+code_issue(struct proto_coder *c, struct proto_issue *issue)
+{
+    proto_blob(c, &issue->stack, PROTO_STACK_MAX);
+    proto_bytes(c, issue->key, sizeof(issue->key));
+    proto_bytes(c, issue->variant, sizeof(issue->variant));
+    proto_flag(c, &issue->is_placeholder);
+    proto_text(c, &issue->title, PROTO_TEXT_MAX);
+    proto_text(c, &issue->label, PROTO_TEXT_MAX);
+}
+
+static void
 code_values(struct proto_coder *c, const struct fz_columns *columns, struct proto_info *info)
 {
     if (!c->out)
@@ -387,6 +421,7 @@ code_info(struct proto_coder *c, const struct fz_columns *columns, size_t max_im
         proto_u64(c, counts[i]);
     info->images = proto_records(c, &images, info->images, &info->n_images);
     info->learned = proto_records(c, &learned, info->learned, &info->n_learned);
+    code_issue(c, &info->issue);
 }
 
 void

@@ -17,7 +17,8 @@
  *                         u8 whether names are learned, u8 whether
  *                         values are shown, text entries that allow
  *                         them, text entries that redact them, text
- *                         reader of the report (ingest_parse_as())
+ *                         reader of the report (ingest_parse_as()),
+ *                         text rules of grouping
  *   READ_SYMBOLS  worker  text file name                                   upload; a BCSymbolMap
  *                                                                          for all of it, or none
  *   INDEX         child   16 bytes UUID of an image, u8 rank
@@ -62,7 +63,7 @@
 #include "symbolicator/symbolicator.h"
 
 enum {
-    PROTO_VERSION = 3,      /* changes with any message or with struct limits */
+    PROTO_VERSION = 4,      /* changes with any message or with struct limits */
     PROTO_EXIT_VERSION = 3, /* exit code of a child that is of another version */
     PROTO_FD = 3,           /* the child's end of the socket */
     PROTO_PACKET_MAX = 128 * 1024,
@@ -71,6 +72,9 @@ enum {
     PROTO_NAME_MAX = 1024,
     PROTO_PREFIXES_MAX = 32 * 1024,
     PROTO_REDACT_MAX = 33 * 1024, /* 256 entries of 128 bytes, one a line */
+    PROTO_RULES_MAX = 16 * 1024,  /* rules of grouping, one a line */
+    PROTO_STACK_MAX = 256 * 1024, /* a normalised stack: group_stack_encode() */
+    PROTO_HASH = 32,              /* bytes of a SHA-256 */
     PROTO_LEARNED_MAX = 4096,     /* names that one report brings */
     PROTO_REACH_MAX = 256 * 1024, /* a function is hardly longer; a false one would reach far */
     PROTO_ASK_MAX = 256,          /* offsets of one question for learned names */
@@ -189,6 +193,14 @@ struct proto_learned {
     const char *name;
 };
 
+/* What grouping made of a report; the worker makes the key again from the stack. */
+struct proto_issue {
+    struct fz_span stack; /* as group_stack_encode() writes it; a reader's is in the arena */
+    uint8_t key[PROTO_HASH], variant[PROTO_HASH];
+    bool is_placeholder;
+    const char *title, *label; /* of the issue; of the variant */
+};
+
 enum proto_status { PROTO_SYMBOLICATED = 1, PROTO_PARTIAL, PROTO_UNSYMBOLICATED, PROTO_STATUSES };
 
 /* What the worker has to know of a symbolicated report besides its JSON. */
@@ -201,6 +213,7 @@ struct proto_info {
     size_t n_images;
     struct proto_learned *learned; /* sorted by UUID and start, each once */
     size_t n_learned;
+    struct proto_issue issue;
     /* For /metrics; n_frames_named counts those that are learned, too. */
     uint64_t n_frames_named, n_frames_unnamed, n_frames_learned, n_cache_hits, n_cache_misses;
 };

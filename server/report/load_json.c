@@ -149,6 +149,16 @@ load_notes(struct report_load *l, const json_t *root)
     }
 }
 
+static void
+load_issue(struct report_load *l, const json_t *object)
+{
+    struct report_issue *issue = &l->report->issue;
+    issue->hash = report_load_text(l, object, "hash");
+    issue->variant = report_load_text(l, object, "variant");
+    issue->label = report_load_text(l, object, "label");
+    issue->key = report_load_text_list(l, json_object_get(object, "key"), &issue->n_key);
+}
+
 enum fz_code
 report_load_json(struct fz_span json, struct fz_arena *arena, struct report *ret,
                  struct report_envelope *ret_envelope, struct fz_error *err)
@@ -169,6 +179,7 @@ report_load_json(struct fz_span json, struct fz_arena *arena, struct report *ret
     load_origin(&load, root, &envelope);
     report_load_images(&load, root);
     report_load_threads(&load, root);
+    load_issue(&load, json_object_get(root, "issue"));
     load_attachments(&load, root);
     load_verbatim(&load, fz_buffer_span(&text));
     load_notes(&load, root);

@@ -132,6 +132,8 @@ load_frame(struct report_load *l, const json_t *object, struct report_frame *fra
     frame->image = find_image(l->report, object, frame);
     frame->samples = report_load_u32(object, "samples");
     frame->in_app = report_load_bool(object, "in_app");
+    frame->rule = report_load_text(l, object, "rule");
+    frame->is_anchor = report_load_bool(object, "anchor");
     /* All symbols, whoever named them: which were the client's is in `source`. */
     const json_t *list = json_object_get(object, "symbols");
     frame->symbols = report_load_array(l, list, sizeof(*frame->symbols), &frame->n_symbols);

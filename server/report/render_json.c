@@ -210,6 +210,9 @@ write_frame(struct json_write *w, const struct report *r, const struct report_fr
     if (frame->samples)
         json_write_u64(w, "samples", frame->samples);
     json_write_bool(w, "in_app", frame->in_app);
+    json_write_text(w, "rule", frame->rule);
+    if (frame->is_anchor)
+        json_write_bool(w, "anchor", true);
     json_write_close(w, '}');
 }
 
@@ -297,6 +300,19 @@ write_thread(struct json_write *w, const struct report *r, const struct report_t
     write_frames(w, r, thread->frames, thread->n_frames, thread->n_frames_cut);
     if (thread->frames_truncated)
         json_write_bool(w, "frames_truncated", true);
+    json_write_close(w, '}');
+}
+
+static void
+write_issue(struct json_write *w, const struct report_issue *issue)
+{
+    if (!issue->hash)
+        return;
+    json_write_open(w, "issue", '{');
+    json_write_text(w, "hash", issue->hash);
+    json_write_text(w, "variant", issue->variant);
+    json_write_text(w, "label", issue->label);
+    write_list(w, "key", issue->key, issue->n_key);
     json_write_close(w, '}');
 }
 
@@ -410,6 +426,7 @@ report_render_json(const struct report *report, const struct report_envelope *en
                      report->n_exception_frames_cut);
         json_write_close(&w, '}');
     }
+    write_issue(&w, &report->issue);
     write_images(&w, report);
     write_regions(&w, report);
     write_attachments(&w, report);

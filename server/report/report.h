@@ -115,6 +115,8 @@ struct report_frame {
     uint64_t client_start; /* where the function starts, as the client says; also without a name */
     uint32_t samples;      /* how often a sampled tree saw this frame; 0 = no such count */
     bool in_app;
+    const char *rule; /* of grouping, that used or skipped it; NULL = it was not looked at */
+    bool is_anchor;   /* decides which issue the report belongs to */
     struct report_symbol *symbols; /* innermost first */
     size_t n_symbols;
 };
@@ -227,6 +229,16 @@ struct report_attachment {
     uint64_t offset, size;          /* of the bytes within the raw body as it is stored */
 };
 
+/* What grouping made of the report; server/group sets it. */
+struct report_issue {
+    const char *hash;    /* of the key, 16 hex digits; NULL = not grouped */
+    const char *variant; /* 16 hex digits */
+    const char *label;   /* what the variant is: "SIGSEGV, null pointer, line 42" */
+    const char **key;    /* the key in words, the most important first */
+    size_t n_key;
+    const struct report_symbol *anchor; /* what the key names; NULL = none, or read from JSON */
+};
+
 struct report {
     const char *id; /* as the client spelt it; NULL = none */
     /* Of one start of the app, so that a crash that arrives in two ways is counted once; and of the
@@ -251,6 +263,7 @@ struct report {
      * is a return address, REPORT_ADJUST_AUTO and _RETURN mean the same here. */
     struct report_frame *exception_frames;
     size_t n_exception_frames, n_exception_frames_cut;
+    struct report_issue issue;
     struct report_image *images;
     size_t n_images;
     struct report_memory *memory;

@@ -28,8 +28,21 @@ first_named(const struct report_frame *frames, size_t n)
 }
 
 static void
+set_symbol(const struct report_symbol *symbol, struct report_summary *ret)
+{
+    ret->top_function = symbol->function;
+    ret->top_file = symbol->file;
+    ret->top_line = symbol->line;
+}
+
+static void
 set_top(const struct report *report, struct report_summary *ret)
 {
+    /* What the key names, if anything; it knows what carries no information. */
+    if (report->issue.anchor && report->issue.anchor->function) {
+        set_symbol(report->issue.anchor, ret);
+        return;
+    }
     /* Where an exception was thrown says more than where the process ended because of it. */
     const struct report_frame *top =
         first_named(report->exception_frames, report->n_exception_frames);
@@ -42,9 +55,7 @@ set_top(const struct report *report, struct report_summary *ret)
     const struct report_symbol *symbol = top->symbols;
     while (!symbol->function && symbol + 1 < top->symbols + top->n_symbols)
         symbol++;
-    ret->top_function = symbol->function;
-    ret->top_file = symbol->file;
-    ret->top_line = symbol->line;
+    set_symbol(symbol, ret);
 }
 
 /* ---- release ---- */

@@ -15,7 +15,7 @@ struct report_summary {
     int64_t ends_run;   /* 1: the run is known, and report_ends_run(); else 0 */
     const char *user;   /* the user's id, else e-mail address, else name; NULL = unknown */
     const char *tags;   /* "\nname=value\nname=value\n"; NULL = none */
-    /* The first frame with a name, preferably the app's own, of the exception's backtrace, else of the crashed thread;
+    /* What the key of the report's issue names; else the first frame with a name, preferably the app's own, of the exception's backtrace, else of the crashed thread;
      * in it the innermost call that has a name. NULL and 0 = no frame has one. */
     const char *top_function, *top_file;
     int64_t top_line;

@@ -1,6 +1,6 @@
 #include "server/resolve/images.h"
 
-#include "server/resolve/in_app.h"
+#include "server/group/group.h"
 
 enum fz_code
 resolve_images_init(struct resolve_images *images, struct report *report, struct fz_arena *arena,
@@ -76,7 +76,8 @@ resolve_images_symbols(void *user, size_t number, struct sym_process_files *ret,
     if (file)
         ret->index = file->found.index;
     /* The system's binaries do not come. */
-    if (r->wants_binaries && ret->dsym && !ret->binary && resolve_in_app_image(r->report, number))
+    if (r->wants_binaries && ret->dsym && !ret->binary &&
+        group_origin_is_own(group_image_origin(r->report, number)))
         r->report->images[number].wants_better = true;
     /* A file that cannot be had leaves the others. */
     return file ? FZ_OK : code;

@@ -14,9 +14,9 @@
 #include "base/arch/arch.h"
 #include "base/arch/registers.h"
 #include "base/attr.h"
+#include "server/group/group.h"
 #include "server/report/image_map.h"
 #include "server/resolve/images.h"
-#include "server/resolve/in_app.h"
 #include "server/resolve/learned.h"
 #include "server/resolve/stack.h"
 #include "server/resolve/stack_merge.h"
@@ -224,7 +224,7 @@ resolve_frame(struct resolver *r, struct report_frame *frame, const struct repor
     if (frame->image < 0) {
         frame->status = REPORT_FRAME_UNKNOWN_IMAGE;
     } else {
-        frame->in_app = resolve_in_app_image(r->report, (size_t)frame->image);
+        frame->in_app = group_origin_is_own(group_image_origin(r->report, (size_t)frame->image));
         code = name_frame(r, frame, caller, is_return, err);
     }
     /* The reporter's own names are the last choice: they lack files and lines. */

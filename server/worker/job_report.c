@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "base/time.h"
+#include "server/group/group.h"
 #include "server/report/columns.h"
 #include "server/worker/job.h"
 #include "storage/store_learned.h"
@@ -159,6 +160,14 @@ is_object(struct fz_span json)
            !memchr(json.data, 0, json.len) && fz_text_is_utf8(json);
 }
 
+/* Keys are made of the stack again whenever rules change, so it must be one. */
+static enum fz_code
+check_issue(const struct proto_issue *issue, struct fz_arena *arena, struct fz_error *err)
+{
+    struct group_stack stack;
+    return group_stack_decode(issue->stack, arena, &stack, err);
+}
+
 static enum fz_code
 read_result(struct worker *w, int result_fd, struct fz_arena *arena, struct proto_info *ret_info,
             struct store_report_done *done, struct fz_error *err)
@@ -177,6 +186,8 @@ read_result(struct worker *w, int result_fd, struct fz_arena *arena, struct prot
         code = children_file_read(result_fd, json_len, info_len, arena, &info, err);
     if (code == FZ_OK)
         code = proto_info_decode(info, &report_columns, limits->images, arena, ret_info, err);
+    if (code == FZ_OK)
+        code = check_issue(&ret_info->issue, arena, err);
     if (code == FZ_OK && stripped_len)
         code = children_file_read(result_fd, json_len + info_len, stripped_len, arena,
                                   &done->stripped, err);
@@ -222,6 +233,7 @@ send_report(struct worker *w, const struct store_job *job, int result_fd, struct
     proto_put_text(&body, project.privacy.redact_allow, PROTO_REDACT_MAX);
     proto_put_text(&body, project.privacy.redact_deny, PROTO_REDACT_MAX);
     proto_put_text(&body, *job->reader ? job->reader : NULL, PROTO_TEXT_MAX);
+    proto_put_text(&body, NULL, PROTO_RULES_MAX); /* projects have no rules of grouping yet */
     int fds[PROTO_FDS_MAX] = {report_fd, result_fd};
     return child_process_send(&w->child, PROTO_SYMBOLICATE, &body, fds, 2, err);
 }

@@ -38,6 +38,7 @@ PREFIXES = {
     "server/clients/sentry/": "sentry_ clients_",
     "server/clients/symbolicate_v5/": "v5_ clients_",
     "server/config/": "config_ command_ FILE",
+    "server/group/": "group_",
     "server/http/": "http_",
     "server/ingest/": "ingest_",
     "server/ingest/apple/": "ips_ metrickit_ ingest_",

@@ -48,6 +48,7 @@ ask(struct child_process *child, struct fz_error *err)
     proto_put_text(&body, NULL, PROTO_REDACT_MAX);
     proto_put_text(&body, NULL, PROTO_REDACT_MAX);
     proto_put_text(&body, NULL, PROTO_TEXT_MAX);
+    proto_put_text(&body, NULL, PROTO_RULES_MAX);
     int fds[2] = {raw, result};
     child_process_begin(child, 60);
     if (code == FZ_OK)

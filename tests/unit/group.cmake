@@ -1,0 +1,5 @@
+fz_unit_test(sha256)
+foreach(name group_class group_codec group_key group_message group_own group_rules group_similarity)
+  fz_unit_test(${name} fz_group fz_report)
+endforeach()
+target_link_libraries(test_group_similarity PRIVATE m)
