@@ -39,8 +39,9 @@ is_own_call(const struct app_code *c, const struct report_frame *frame,
               !(call.name && fz_text_has_prefix(call.name, "std::"));
     }
     const struct group_rule *rule =
-        c->rules->n ? group_rules_find(c->rules, &stack, &call, 1u << GROUP_OWN | 1u << GROUP_NOT_OWN)
-                    : NULL;
+        c->rules->n
+            ? group_rules_find(c->rules, &stack, &call, 1u << GROUP_OWN | 1u << GROUP_NOT_OWN)
+            : NULL;
     return rule ? rule->effect == GROUP_OWN : own;
 }
 

@@ -160,13 +160,24 @@ is_swift_main(const char *name)
 static bool
 is_low_level(const struct group_image *image)
 {
-    static const char *const names[] = {
-        "libobjc.A.dylib",         "libsystem_c.dylib",        "libsystem_kernel.dylib",
-        "libsystem_malloc.dylib",  "libsystem_platform.dylib", "libsystem_pthread.dylib",
-        "libdispatch.dylib",       "libc++abi.dylib",          "libc++.1.dylib",
-        "libsystem_blocks.dylib",  "libdyld.dylib",            "dyld",
-        "libswiftCore.dylib",      "libswift_Concurrency.dylib", "libunwind.dylib",
-        "libsystem_sim_kernel.dylib", "libsystem_sim_pthread.dylib", "dyld_sim"};
+    static const char *const names[] = {"libobjc.A.dylib",
+                                        "libsystem_c.dylib",
+                                        "libsystem_kernel.dylib",
+                                        "libsystem_malloc.dylib",
+                                        "libsystem_platform.dylib",
+                                        "libsystem_pthread.dylib",
+                                        "libdispatch.dylib",
+                                        "libc++abi.dylib",
+                                        "libc++.1.dylib",
+                                        "libsystem_blocks.dylib",
+                                        "libdyld.dylib",
+                                        "dyld",
+                                        "libswiftCore.dylib",
+                                        "libswift_Concurrency.dylib",
+                                        "libunwind.dylib",
+                                        "libsystem_sim_kernel.dylib",
+                                        "libsystem_sim_pthread.dylib",
+                                        "dyld_sim"};
     if (image->origin != GROUP_ORIGIN_SYSTEM || !image->name)
         return false;
     for (size_t i = 0; i < FZ_ARRAY_LEN(names); i++) {

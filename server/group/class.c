@@ -1,5 +1,5 @@
 /*
- * The class of a crash: what kind it is, as far as every format and every build of the app tell the
+ * The class of a crash: what kind it is, as far as every format and every build of the app say the
  * same of it.
  *
  * A signal is not part of it: one bug is SIGSEGV, SIGBUS, SIGTRAP or SIGILL, by the architecture.
@@ -19,10 +19,12 @@
 static const char *
 exception_name(const char *name)
 {
-    static const char *const general[] = {"NSException",   "NSGenericException", "cpp_exception",
-                                          "C++ exception", "CPPException",       "exception",
-                                          "unknown",       "Unknown",            "Fatal Error",
-                                          "Crash",         "Error",              "NSError"};
+    static const char *const general[] = {"NSException",   "NSGenericException",
+                                          "cpp_exception", "C++ exception",
+                                          "CPPException",  "exception",
+                                          "unknown",       "Unknown",
+                                          "Fatal Error",   "Crash",
+                                          "Error",         "NSError"};
     if (!name || !*name || fz_text_has_prefix(name, "EXC_") || fz_text_has_prefix(name, "SIG"))
         return NULL;
     for (size_t i = 0; i < FZ_ARRAY_LEN(general); i++) {
@@ -148,8 +150,8 @@ known_code(const char *text)
             len++;
         struct fz_span word = fz_span_make(text, len);
         uint64_t number = 0;
-        bool is_number = len && (fz_text_u64(word, &number) ||
-                                 (len == 8 && fz_text_hex_u64(word, &number)));
+        bool is_number =
+            len && (fz_text_u64(word, &number) || (len == 8 && fz_text_hex_u64(word, &number)));
         for (size_t i = 0; is_number && i < FZ_ARRAY_LEN(codes); i++) {
             if (number == codes[i])
                 return number;
@@ -184,8 +186,8 @@ set_namespace(const char *text, struct fz_arena *arena, struct group_stack *stac
     size_t digits = strspn(code, "0123456789abcdefxABCDEF");
     if (digits == 0 || !isdigit((unsigned char)*code) || digits > 18)
         digits = 0;
-    stack->termination = fz_arena_printf(arena, "%.*s%s%.*s", (int)len, text, digits ? " " : "",
-                                         (int)digits, code);
+    stack->termination =
+        fz_arena_printf(arena, "%.*s%s%.*s", (int)len, text, digits ? " " : "", (int)digits, code);
     return stack->termination != NULL;
 }
 

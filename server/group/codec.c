@@ -224,9 +224,9 @@ get_stack(struct decoder *d, struct group_stack *stack)
     expect(d, version == VERSION && source < GROUP_SOURCES);
     stack->source = (enum group_source)source;
     get_texts(d);
-    const char **of_class[CLASS_TEXTS] = {&stack->kind,        &stack->exception, &stack->trap,
-                                          &stack->termination, &stack->message,
-                                          &stack->fingerprint, &stack->app};
+    const char **of_class[CLASS_TEXTS] = {
+        &stack->kind,    &stack->exception,   &stack->trap, &stack->termination,
+        &stack->message, &stack->fingerprint, &stack->app};
     for (size_t i = 0; i < CLASS_TEXTS; i++)
         *of_class[i] = get_ref(d);
     expect(d, stack->kind != NULL);

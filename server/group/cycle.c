@@ -4,7 +4,7 @@
  *   leaf  b a b a b a b a ... b a  viewDidLoad ...     period 2, from frame 1 on
  *
  * The stack ends at whatever function met the end of its memory, and a client cuts it where it
- * likes: only what repeats tells such crashes apart.
+ * likes: only what repeats distinguishes such crashes.
  */
 #include <string.h>
 

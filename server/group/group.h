@@ -53,12 +53,7 @@ struct group_image {
 };
 
 /* Which of a report's backtraces it is. */
-enum group_source {
-    GROUP_SOURCE_NONE,
-    GROUP_SOURCE_THREAD,
-    GROUP_SOURCE_EXCEPTION,
-    GROUP_SOURCES
-};
+enum group_source { GROUP_SOURCE_NONE, GROUP_SOURCE_THREAD, GROUP_SOURCE_EXCEPTION, GROUP_SOURCES };
 
 /* A frame, or an inlined call of one: innermost first. */
 struct group_frame {
@@ -165,11 +160,11 @@ struct group_verdict {
 struct group_key {
     uint8_t hash[FZ_SHA256_BYTES];
     enum group_how how;
-    bool is_placeholder; /* the issue takes the real key once names are known */
-    const char *class_text;  /* "crash", "NSRangeException", "hang 0x8badf00d" */
-    const char *anchor;      /* for people: "CartView.checkout(items:)" */
-    const char *title;       /* of the issue, one line */
-    int anchor_frame;        /* in the stack's frames, -1 = none */
+    bool is_placeholder;          /* the issue takes the real key once names are known */
+    const char *class_text;       /* "crash", "NSRangeException", "hang 0x8badf00d" */
+    const char *anchor;           /* for people: "CartView.checkout(items:)" */
+    const char *title;            /* of the issue, one line */
+    int anchor_frame;             /* in the stack's frames, -1 = none */
     struct group_verdict *frames; /* one for each frame of the stack */
     const char **words;           /* why: "first own frame: checkout(int)", ... */
     size_t n_words;

@@ -53,7 +53,7 @@ is_module_of_image(const struct group_stack *stack, const char *module)
     return false;
 }
 
-/* What other frames tell about a module: some of its code is in a vendored file, or in another. */
+/* What other frames say about a module: some of its code is in a vendored file, or in another. */
 static const char *
 rule_of_module(const struct group_stack *stack, const struct group_frame *frame)
 {
@@ -135,7 +135,7 @@ judge(struct key_maker *m, size_t i)
     }
 }
 
-/* Swift code in the app's image whose module no file tells about: not the app's, unless nothing else
+/* Swift code in the app's image whose module no file is known of: not the app's, unless nothing else
  * is. */
 static void
 reconsider_modules(struct key_maker *m)
@@ -310,7 +310,7 @@ take_nothing(struct key_maker *m, enum group_how how)
         hash_text(&hash, m->stack->message);
     fz_sha256_end(&hash, m->key->hash);
     m->key->how = how;
-    m->key->anchor = is_smashed         ? "smashed stack"
+    m->key->anchor = is_smashed          ? "smashed stack"
                      : m->stack->message ? m->stack->message
                                          : "no stack";
     return true;

@@ -2,7 +2,7 @@
  * Whose code it is: that of the app, of somebody whose source the app includes, or of the system.
  *
  * The image decides first. Static linking puts the code of others into the app's own image; there
- * the file that DWARF names tells them apart, and the module of a Swift name.
+ * the file that DWARF names distinguishes them, and the module of a Swift name.
  */
 #include "server/group/own.h"
 

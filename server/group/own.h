@@ -13,7 +13,7 @@ const char *group_origin_rule(enum group_origin origin);
 const char *group_file_rule(const char *file);
 bool group_module_is_system(const char *module);
 /* The module in a mangled Swift name, without reading the rest of it; empty if it has none, or
- * where only the demangler could tell. */
+ * where only the demangler could find it. */
 struct fz_span group_module_of(const char *mangled);
 
 #endif

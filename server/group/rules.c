@@ -1,7 +1,7 @@
 /*
  * A project's rules: one on each line, of words and patterns.
  *
- *   # code of ours that lies in a checkout, and code that is not ours
+ *   # code of ours in a checkout, and code that is not ours
  *   own path "?*Pods/OurKit/?*"
  *   not-own image Analytics*
  *   not-own module ThirdParty
@@ -268,8 +268,8 @@ group_rules_parse(struct fz_span text, struct fz_arena *arena, struct group_rule
     if (!fz_text_is_utf8(text) || (text.len && memchr(text.data, 0, text.len)))
         return fz_fail_at(err, FZ_E_MALFORMED, 0, "rules: not UTF-8 text");
     size_t room = count_lines(text);
-    rules.list = fz_arena_array(arena, room < GROUP_RULES_MAX ? room : GROUP_RULES_MAX,
-                                sizeof(*rules.list));
+    rules.list =
+        fz_arena_array(arena, room < GROUP_RULES_MAX ? room : GROUP_RULES_MAX, sizeof(*rules.list));
     if (!rules.list)
         return fz_arena_fail(arena, err);
     enum fz_code code = FZ_OK;

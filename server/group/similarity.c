@@ -53,8 +53,7 @@ make_places(const struct group_similarity *with, const struct group_stack *stack
         if (with->frequency && with->n_stacks)
             share = (double)with->frequency(with->user, name) / (double)with->n_stacks;
         list[n] = (struct place){.name = name, .position = i + 1};
-        list[n++].weight =
-            pow((double)(i + 1), -with->alpha) * exp(-with->beta * 100 * share);
+        list[n++].weight = pow((double)(i + 1), -with->alpha) * exp(-with->beta * 100 * share);
     }
     if (n)
         qsort(list, n, sizeof(*list), compare);

@@ -18,16 +18,21 @@
 
 /* A longer distance from the start of a function is not one: the name is the nearest of those that
  * were left in a stripped binary. */
-enum { TEXTS_MAX = GROUP_STACK_BYTES / 2, REACH_MAX = 64 * 1024, HEAD_FRAMES = GROUP_FRAMES_MAX * 3 / 4, FINGERPRINT_PARTS = 16 };
+enum {
+    TEXTS_MAX = GROUP_STACK_BYTES / 2,
+    REACH_MAX = 64 * 1024,
+    HEAD_FRAMES = GROUP_FRAMES_MAX * 3 / 4,
+    FINGERPRINT_PARTS = 16
+};
 
 struct stack_maker {
     const struct report *report;
     struct fz_arena *arena;
     struct group_stack *to;
     size_t room, text_room; /* of frames, of bytes of texts */
-    int *images; /* of the report → of the stack + 1 */
-    size_t number; /* of the frame that is added */
-    size_t bytes;  /* of texts: with them the encoded stack stays within its limit */
+    int *images;            /* of the report → of the stack + 1 */
+    size_t number;          /* of the frame that is added */
+    size_t bytes;           /* of texts: with them the encoded stack stays within its limit */
     size_t stack_room;
 };
 
@@ -123,9 +128,9 @@ add_image(struct stack_maker *m, int number, int *ret)
 static bool
 is_no_name(const char *name)
 {
-    static const char *const names[] = {"<redacted>", "???", "_mh_execute_header",
-                                        "__mh_execute_header", "(null)", "<unknown>",
-                                        "<deduplicated_symbol>", "unknown"};
+    static const char *const names[] = {
+        "<redacted>", "???",       "_mh_execute_header",    "__mh_execute_header",
+        "(null)",     "<unknown>", "<deduplicated_symbol>", "unknown"};
     static const char *const prefixes[] = {"___lldb_unnamed_symbol", "sub_", "0x", "_mh_dylib_",
                                            "__mh_dylib_"};
     if (!name || !*name || sym_demangle_is_hidden(name))
@@ -169,7 +174,7 @@ declare(struct stack_maker *m, const struct report_symbol *symbol, struct group_
     return FZ_OK;
 }
 
-/* What a later symbol file could tell. */
+/* Could a later symbol file name it? */
 static bool
 awaits_symbols(const struct report_image *image)
 {
@@ -363,16 +368,15 @@ enum fz_code
 group_stack_make(const struct report *report, struct fz_arena *arena, struct group_stack *ret,
                  struct fz_error *err)
 {
-    struct group_stack stack = {.app = report->process.name ? report->process.name
-                                                            : report->app_name};
-    struct stack_maker m = {.report = report,
-                            .arena = arena,
-                            .to = &stack,
-                            .stack_room = sym_demangle_stack_room()};
+    struct group_stack stack = {.app =
+                                    report->process.name ? report->process.name : report->app_name};
+    struct stack_maker m = {
+        .report = report, .arena = arena, .to = &stack, .stack_room = sym_demangle_stack_room()};
     const struct report_thread *thread = report_crashed_thread(report);
     bool has_exception = report->n_exception_frames > 0;
-    const struct report_frame *frames =
-        has_exception ? report->exception_frames : thread ? thread->frames : NULL;
+    const struct report_frame *frames = has_exception ? report->exception_frames
+                                        : thread      ? thread->frames
+                                                      : NULL;
     size_t n = has_exception ? report->n_exception_frames : thread ? thread->n_frames : 0;
     stack.frames = fz_arena_array(arena, GROUP_FRAMES_MAX, sizeof(*stack.frames));
     stack.images = fz_arena_array(arena, report->n_images, sizeof(*stack.images));

@@ -20,10 +20,10 @@ fault_kind(const struct report_crash *crash)
                  {"EXC_ARM_DA_ALIGN", "misaligned address"},
                  {"EXC_I386_GPFLT", "invalid address"},
                  {"EXC_ARM_PAC_FAIL", "pointer authentication"}};
-    bool is_access = (crash->mach && strcmp(crash->mach, "EXC_BAD_ACCESS") == 0) ||
-                     (!crash->mach && crash->signal &&
-                      (strcmp(crash->signal, "SIGSEGV") == 0 ||
-                       strcmp(crash->signal, "SIGBUS") == 0));
+    bool is_access =
+        (crash->mach && strcmp(crash->mach, "EXC_BAD_ACCESS") == 0) ||
+        (!crash->mach && crash->signal &&
+         (strcmp(crash->signal, "SIGSEGV") == 0 || strcmp(crash->signal, "SIGBUS") == 0));
     if (!is_access)
         return NULL;
     if (crash->has_address && crash->address < NULL_PAGE)

@@ -75,7 +75,7 @@ first_words(const struct group_key *key, struct fz_arena *arena)
     return fz_arena_printf(arena, "%.*s%s", (int)(at - form), form, key->anchor);
 }
 
-/* "skipped: objc_msgSend (memory), abort (raising)": what is before the anchor, for hangs behind
+/* "skipped: objc_msgSend (memory), abort (raising)": what is before the anchor, for hangs after
  * it. */
 static const char *
 skipped_words(const struct group_stack *stack, const struct group_key *key, struct fz_arena *arena)
@@ -107,9 +107,9 @@ group_explain(const struct group_stack *stack, struct fz_arena *arena, struct gr
     const char **words = fz_arena_array(arena, WORDS_MAX, sizeof(*words));
     const struct group_frame *frame =
         key->anchor_frame >= 0 ? &stack->frames[key->anchor_frame] : NULL;
-    bool says_message = stack->message && (key->how == GROUP_BY_NO_STACK ||
-                                           (key->how == GROUP_BY_SYSTEM &&
-                                            stack->source == GROUP_SOURCE_EXCEPTION));
+    bool says_message = stack->message &&
+                        (key->how == GROUP_BY_NO_STACK ||
+                         (key->how == GROUP_BY_SYSTEM && stack->source == GROUP_SOURCE_EXCEPTION));
     size_t n = 0;
     if (!words || !set_title(stack, arena, key))
         return false;

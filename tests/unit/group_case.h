@@ -48,15 +48,14 @@ case_image(struct group_case *c, const char *name)
     }
     struct report_image *image = &c->images[c->report.n_images];
     assert_true(c->report.n_images < CASE_IMAGES);
-    *image = (struct report_image){.name = fz_arena_strdup(&c->arena, name),
-                                   .has_uuid = true,
-                                   .state = REPORT_IMAGE_MISSING};
+    *image = (struct report_image){
+        .name = fz_arena_strdup(&c->arena, name), .has_uuid = true, .state = REPORT_IMAGE_MISSING};
     memset(image->uuid.bytes, (int)c->report.n_images + 1, sizeof(image->uuid.bytes));
     bool own = strcmp(name, "Shop") == 0, kit = strcmp(name, "Kit") == 0;
-    const char *folder = own                              ? "/a/Shop.app"
-                         : kit                            ? "/a/Shop.app/Frameworks/Kit.framework"
+    const char *folder = own                               ? "/a/Shop.app"
+                         : kit                             ? "/a/Shop.app/Frameworks/Kit.framework"
                          : fz_text_has_prefix(name, "lib") ? "/usr/lib"
-                                                          : "/System/Library/Frameworks";
+                                                           : "/System/Library/Frameworks";
     const char *path = fz_arena_printf(&c->arena, "%s/%s", folder, name);
     image->path = path;
     if (own || kit)

@@ -298,6 +298,10 @@ test_reports_and_index_cache(void **state FZ_UNUSED)
     assert_true(info.images[0].is_waiting);
     assert_string_equal(info.images[0].name, "Shop");
     assert_int_equal(table.n_fetched, 0);
+    /* Its issue is one of a place, until there are names. */
+    assert_true(info.issue.is_placeholder && info.issue.stack.len > 0);
+    assert_string_equal(info.issue.title, "Crash in Shop + 0x1104");
+    assert_non_null(strstr(json, "\"issue\":{\"hash\":\""));
 
     /* After: that it was missing is not remembered; then the index stays open. */
     table.index_fd = r.files[r.slices[0].index_file];
@@ -305,7 +309,10 @@ test_reports_and_index_cache(void **state FZ_UNUSED)
     for (size_t i = 0; i < 3; i++) {
         assert_int_equal(symbolicate(&child, report, &table, &arena, &json, &info, &err), FZ_OK);
         assert_int_equal(info.status, PROTO_SYMBOLICATED);
-        assert_string_equal(fz_columns_text(&report_columns, info.values, "top_function"), "main");
+        assert_string_equal(fz_columns_text(&report_columns, info.values, "top_function"), "work");
+        assert_false(info.issue.is_placeholder);
+        assert_string_equal(info.issue.title, "Crash in work");
+        assert_string_equal(info.issue.label, "unknown");
         assert_true(info.images[0].is_waiting); /* a symbol table alone: its dSYM is still wanted */
         assert_int_equal(info.n_frames_named, 2);
         assert_int_equal(info.n_cache_misses, i == 0);

@@ -1,22 +1,22 @@
 /* Stacks as they are stored: what comes back, what does not count, and bytes from outside. */
 #include "group_case.h"
 
-static const char *const frames[] = {"libobjc.A.dylib|objc_msgSend",
-                                     "Shop|inner|/Users/anna/Cart.m:3;Cart_run|/Users/anna/Cart.m:9",
-                                     "Shop|Cart_run|/Users/anna/Cart.m:9",
-                                     "Extra",
-                                     "?",
-                                     "Shop|main",
-                                     NULL};
+static const char *const frames[] = {
+    "libobjc.A.dylib|objc_msgSend",
+    "Shop|inner|/Users/anna/Cart.m:3;Cart_run|/Users/anna/Cart.m:9",
+    "Shop|Cart_run|/Users/anna/Cart.m:9",
+    "Extra",
+    "?",
+    "Shop|main",
+    NULL};
 
 static void
 make(struct group_case *c, struct group_result *ret)
 {
     case_init(c);
     case_add_all(c, frames);
-    c->report.crash = (struct report_crash){.exception = "NSRangeException",
-                                            .reason = "index 7",
-                                            .termination = "DYLD 1"};
+    c->report.crash = (struct report_crash){
+        .exception = "NSRangeException", .reason = "index 7", .termination = "DYLD 1"};
     c->report.extra_json = "{\"fingerprint\":[\"a\",\"b\"]}";
     case_group(c, NULL, ret);
 }
@@ -163,9 +163,8 @@ test_largest(void **state)
 int
 main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_round_trip),
-                                       cmocka_unit_test(test_identity),
-                                       cmocka_unit_test(test_damaged),
-                                       cmocka_unit_test(test_largest)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_round_trip), cmocka_unit_test(test_identity),
+        cmocka_unit_test(test_damaged), cmocka_unit_test(test_largest)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

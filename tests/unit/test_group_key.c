@@ -1,7 +1,11 @@
 /* Keys: one row for each way to choose them; two rows with the same label are the same issue. */
 #include "group_case.h"
 
-#define FRAMES(...) (const char *const[]){__VA_ARGS__, NULL}
+#define FRAMES(...)       \
+    (const char *const[]) \
+    {                     \
+        __VA_ARGS__, NULL \
+    }
 #define BASE "UIKitCore|UIApplicationMain", "Shop|main|/src/main.m:9", "dyld|start"
 
 static const struct {
@@ -12,84 +16,112 @@ static const struct {
     bool is_exception, is_placeholder;
 } cases[] = {
     /* The first own frame, with inlined calls expanded. */
-    {"total", "first own frame: Cart_total", .frames = FRAMES("Shop|Cart_total|/src/Cart.c:12", "Shop|Cart_run", BASE)},
     {"total", "first own frame: Cart_total",
-     .frames = FRAMES("libobjc.A.dylib|objc_msgSend", "Shop|Cart_total|/src/Cart.c:12;Cart_run|/src/Cart.c:30", BASE)},
+     .frames = FRAMES("Shop|Cart_total|/src/Cart.c:12", "Shop|Cart_run", BASE)},
     {"total", "first own frame: Cart_total",
-     .frames = FRAMES("libsystem_kernel.dylib|__pthread_kill", "libsystem_pthread.dylib", "libsystem_c.dylib|abort",
-            "Shop|Cart_total|/other/Cart.c:77", BASE)},
-    {"run", "first own frame: Cart_run", .frames = FRAMES("UIKitCore", "Shop|Cart_run|/src/Cart.c:12", BASE)},
+     .frames = FRAMES("libobjc.A.dylib|objc_msgSend",
+                      "Shop|Cart_total|/src/Cart.c:12;Cart_run|/src/Cart.c:30", BASE)},
+    {"total", "first own frame: Cart_total",
+     .frames = FRAMES("libsystem_kernel.dylib|__pthread_kill", "libsystem_pthread.dylib",
+                      "libsystem_c.dylib|abort", "Shop|Cart_total|/other/Cart.c:77", BASE)},
+    {"run", "first own frame: Cart_run",
+     .frames = FRAMES("UIKitCore", "Shop|Cart_run|/src/Cart.c:12", BASE)},
     /* A framework of the bundle is own, too. */
     {"kit", "first own frame: Kit_load", .frames = FRAMES("Kit|Kit_load", "Shop|Cart_run", BASE)},
     /* The class is part of the key; general names of exceptions say nothing. */
-    {"range", "first own frame: Cart_total", .frames = FRAMES("Shop|Cart_total", BASE), .exception = "NSRangeException"},
-    {"total", "first own frame: Cart_total", .frames = FRAMES("Shop|Cart_total", BASE), .exception = "NSException"},
-    {"total", "first own frame: Cart_total", .frames = FRAMES("Shop|Cart_total", BASE), .exception = "EXC_BAD_ACCESS"},
+    {"range", "first own frame: Cart_total", .frames = FRAMES("Shop|Cart_total", BASE),
+     .exception = "NSRangeException"},
+    {"total", "first own frame: Cart_total", .frames = FRAMES("Shop|Cart_total", BASE),
+     .exception = "NSException"},
+    {"total", "first own frame: Cart_total", .frames = FRAMES("Shop|Cart_total", BASE),
+     .exception = "EXC_BAD_ACCESS"},
     {"index", "first own frame: Cart_total", .frames = FRAMES("Shop|Cart_total", BASE),
-     .reason = "Swift/Array.swift:345: Fatal error: Index out of range: file Swift/Array.swift, line 345"},
+     .reason = "Swift/Array.swift:345: Fatal error: Index out of range: file Swift/Array.swift, "
+               "line 345"},
     {"index", "first own frame: Cart_total",
-     .frames = FRAMES("Shop|Swift runtime failure: Index out of range|<compiler-generated>:0;Cart_total|/src/C.swift:3", BASE)},
+     .frames = FRAMES("Shop|Swift runtime failure: Index out of "
+                      "range|<compiler-generated>:0;Cart_total|/src/C.swift:3",
+                      BASE)},
     {"nil", "first own frame: Cart_total", .frames = FRAMES("Shop|Cart_total", BASE),
      .reason = "Fatal error: Unexpectedly found nil while unwrapping an Optional value"},
-    {"total", "first own frame: Cart_total", .frames = FRAMES("Shop|Cart_total", BASE), .reason = "Fatal error: no cart 17"},
+    {"total", "first own frame: Cart_total", .frames = FRAMES("Shop|Cart_total", BASE),
+     .reason = "Fatal error: no cart 17"},
     /* Code of others in the app's own image. */
     {"total", "first own frame: Cart_total",
-     .frames = FRAMES("Shop|AFNetworking_load|/b/Pods/AFNetworking/AF.m:3", "Shop|Cart_total", BASE)},
+     .frames =
+         FRAMES("Shop|AFNetworking_load|/b/Pods/AFNetworking/AF.m:3", "Shop|Cart_total", BASE)},
     {"total", "first own frame: Cart_total",
-     .frames = FRAMES("Shop|ns_vec|/SDKs/iPhoneOS.sdk/usr/include/c++/v1/vector:3;Cart_total|/src/a.cpp:2", BASE)},
+     .frames = FRAMES(
+         "Shop|ns_vec|/SDKs/iPhoneOS.sdk/usr/include/c++/v1/vector:3;Cart_total|/src/a.cpp:2",
+         BASE)},
     {"total", "first own frame: Cart_total",
-     .frames = FRAMES("Shop|$s9Alamofire7SessionC4loadyyF|/b/SourcePackages/checkouts/Alamofire/a.swift:3",
-            "Shop|$s9Alamofire7SessionC3runyyF", "Shop|Cart_total", BASE)},
+     .frames = FRAMES(
+         "Shop|$s9Alamofire7SessionC4loadyyF|/b/SourcePackages/checkouts/Alamofire/a.swift:3",
+         "Shop|$s9Alamofire7SessionC3runyyF", "Shop|Cart_total", BASE)},
     /* Hangs: the outermost own frame below the thread's base. */
     {"hang run", "outermost own frame of the hang: Cart_run",
-     .frames = FRAMES("libsystem_kernel.dylib|mach_msg_trap", "Shop|Cart_total", "Shop|Cart_run", BASE), .kind = "hang"},
+     .frames =
+         FRAMES("libsystem_kernel.dylib|mach_msg_trap", "Shop|Cart_total", "Shop|Cart_run", BASE),
+     .kind = "hang"},
     {"hang run", "outermost own frame of the hang: Cart_run",
      .frames = FRAMES("Shop|Cart_other", "Shop|Cart_more", "Shop|Cart_run", BASE), .kind = "hang"},
-    {"watchdog run", "outermost own frame of the hang: Cart_run", .frames = FRAMES("Shop|Cart_other", "Shop|Cart_run", BASE),
-     .kind = "hang", .termination = "FRONTBOARD 2343432205 <RBSTerminateContext| domain:10 code:0x8BADF00D>"},
-    {"watchdog run", "outermost own frame of the hang: Cart_run", .frames = FRAMES("Shop|Cart_total", "Shop|Cart_run", BASE),
-     .kind = "hang", .termination = "Namespace SPRINGBOARD, Code 0x8badf00d"},
+    {"watchdog run", "outermost own frame of the hang: Cart_run",
+     .frames = FRAMES("Shop|Cart_other", "Shop|Cart_run", BASE), .kind = "hang",
+     .termination = "FRONTBOARD 2343432205 <RBSTerminateContext| domain:10 code:0x8BADF00D>"},
+    {"watchdog run", "outermost own frame of the hang: Cart_run",
+     .frames = FRAMES("Shop|Cart_total", "Shop|Cart_run", BASE), .kind = "hang",
+     .termination = "Namespace SPRINGBOARD, Code 0x8badf00d"},
     /* Terminations by a signal are the signal. */
     {"total", "first own frame: Cart_total", .frames = FRAMES("Shop|Cart_total", BASE),
      .termination = "Namespace SIGNAL, Code 11 Segmentation fault: 11"},
     {"locked", "no stack: no stack", .frames = NULL, .termination = "RUNNINGBOARD 0xdead10cc"},
-    {"dyld", "no stack: Library not loaded: @rpath/Kit", .frames = NULL, .termination = "DYLD 1 Library missing",
-     .reason = "Library not loaded: @rpath/Kit"},
+    {"dyld", "no stack: Library not loaded: @rpath/Kit", .frames = NULL,
+     .termination = "DYLD 1 Library missing", .reason = "Library not loaded: @rpath/Kit"},
     /* No own frame: the first that says something; an exception's message, too. */
     {"table", "no own frame; first frame that says something: -[UITableView reload]",
      .frames = FRAMES("libobjc.A.dylib|objc_msgSend", "UIKitCore|-[UITableView reload]", BASE)},
     {"table 1", "no own frame; first frame that says something: -[UITableView reload]",
-     .frames = FRAMES("CoreFoundation|__exceptionPreprocess", "libobjc.A.dylib|objc_exception_throw",
-            "UIKitCore|-[UITableView reload]", BASE),
-     .exception = "NSInternalInconsistencyException", .reason = "row 7 of section 3", .is_exception = true},
+     .frames =
+         FRAMES("CoreFoundation|__exceptionPreprocess", "libobjc.A.dylib|objc_exception_throw",
+                "UIKitCore|-[UITableView reload]", BASE),
+     .exception = "NSInternalInconsistencyException", .reason = "row 7 of section 3",
+     .is_exception = true},
     {"table 1", "no own frame; first frame that says something: -[UITableView reload]",
-     .frames = FRAMES("CoreFoundation|__exceptionPreprocess", "libobjc.A.dylib|objc_exception_throw",
-            "UIKitCore|-[UITableView reload]", BASE),
-     .exception = "NSInternalInconsistencyException", .reason = "row 21 of section 0", .is_exception = true},
+     .frames =
+         FRAMES("CoreFoundation|__exceptionPreprocess", "libobjc.A.dylib|objc_exception_throw",
+                "UIKitCore|-[UITableView reload]", BASE),
+     .exception = "NSInternalInconsistencyException", .reason = "row 21 of section 0",
+     .is_exception = true},
     {"table 2", "no own frame; first frame that says something: -[UITableView reload]",
-     .frames = FRAMES("CoreFoundation|__exceptionPreprocess", "libobjc.A.dylib|objc_exception_throw",
-            "UIKitCore|-[UITableView reload]", BASE),
+     .frames =
+         FRAMES("CoreFoundation|__exceptionPreprocess", "libobjc.A.dylib|objc_exception_throw",
+                "UIKitCore|-[UITableView reload]", BASE),
      .exception = "NSInternalInconsistencyException", .reason = "no cell", .is_exception = true},
     /* The app's main() only where nothing else is. */
     {"main", "first own frame: main", .frames = FRAMES("Shop|main|/src/main.m:9", "dyld|start")},
     {"main", "first own frame: main",
-     .frames = FRAMES("libsystem_kernel.dylib|mach_msg_trap", "CoreFoundation|CFRunLoopRunSpecific", BASE)},
+     .frames = FRAMES("libsystem_kernel.dylib|mach_msg_trap", "CoreFoundation|CFRunLoopRunSpecific",
+                      BASE)},
     /* No names: a place. With a dSYM that lacks it, the next frame. */
     {"place", "no name yet; place of the first frame that counts: Extra + 0x1010",
-     .frames = FRAMES("libobjc.A.dylib|objc_msgSend", "Extra", "Shop|Cart_run", BASE), .is_placeholder = true,
-     .rules = "own image Extra"},
+     .frames = FRAMES("libobjc.A.dylib|objc_msgSend", "Extra", "Shop|Cart_run", BASE),
+     .is_placeholder = true, .rules = "own image Extra"},
     {"place", "no name yet; place of the first frame that counts: Extra + 0x1010",
-     .frames = FRAMES("libobjc.A.dylib|objc_retain", "Extra|__hidden#12_", "Shop|Cart_run", BASE), .is_placeholder = true,
-     .rules = "own image Extra"},
+     .frames = FRAMES("libobjc.A.dylib|objc_retain", "Extra|__hidden#12_", "Shop|Cart_run", BASE),
+     .is_placeholder = true, .rules = "own image Extra"},
     {"run", "first own frame: Cart_run", .frames = FRAMES("Shop", "Shop|Cart_run", BASE)},
     /* Smashed: frames that say nothing, and no base. */
-    {"smashed", "no frame says anything: smashed stack", .frames = FRAMES("libsystem_c.dylib|__memset_chk")},
+    {"smashed", "no frame says anything: smashed stack",
+     .frames = FRAMES("libsystem_c.dylib|__memset_chk")},
     {"smashed", "no frame says anything: smashed stack", .frames = FRAMES("?")},
-    {"smashed", "no frame says anything: smashed stack", .frames = FRAMES("libsystem_platform.dylib", "?", "?")},
+    {"smashed", "no frame says anything: smashed stack",
+     .frames = FRAMES("libsystem_platform.dylib", "?", "?")},
     {"none", "no stack: no stack", .frames = NULL},
     {"memory", "no stack: no stack", .frames = NULL, .kind = "memory"},
-    {"lost", "no stack: cart # is gone", .frames = NULL, .kind = "message", .reason = "cart 12 is gone"},
-    {"lost", "no stack: cart # is gone", .frames = NULL, .kind = "message", .reason = "cart 7 is gone"},
+    {"lost", "no stack: cart # is gone", .frames = NULL, .kind = "message",
+     .reason = "cart 12 is gone"},
+    {"lost", "no stack: cart # is gone", .frames = NULL, .kind = "message",
+     .reason = "cart 7 is gone"},
     /* A jump to nowhere: its caller. */
     {"run", "first own frame: Cart_run", .frames = FRAMES("?", "Shop|Cart_run", BASE)},
 };
@@ -154,7 +186,8 @@ test_texts(void **state)
     assert_string_equal(c.frames[0].rule, "memory");
     assert_string_equal(c.frames[2].rule, "executable");
     assert_true(c.frames[2].is_anchor && c.frames[2].in_app && !c.frames[1].in_app);
-    assert_string_equal(c.report.issue.variant ? c.report.issue.anchor->function : "", "Cart_total");
+    assert_string_equal(c.report.issue.variant ? c.report.issue.anchor->function : "",
+                        "Cart_total");
     case_deinit(&c);
 }
 
@@ -181,9 +214,9 @@ test_variants(void **state)
         case_group(&c, NULL, &results[i]);
         for (size_t k = 0; k < i; k++) {
             assert_memory_equal(results[i].key.hash, results[k].key.hash, FZ_SHA256_BYTES);
-            assert_int_equal(memcmp(results[i].variant.hash, results[k].variant.hash,
-                                    FZ_SHA256_BYTES) == 0,
-                             rows[i].variant == rows[k].variant);
+            assert_int_equal(
+                memcmp(results[i].variant.hash, results[k].variant.hash, FZ_SHA256_BYTES) == 0,
+                rows[i].variant == rows[k].variant);
         }
         case_deinit(&c);
     }
@@ -210,7 +243,8 @@ make_recursion(struct group_case *c, const char *lead, const char *const *cycle,
 static void
 test_recursion(void **state)
 {
-    static const char *const abc[] = {"Shop|a", "Shop|b", "UIKitCore|-[UIView layout]", "Shop|c", NULL};
+    static const char *const abc[] = {"Shop|a", "Shop|b", "UIKitCore|-[UIView layout]", "Shop|c",
+                                      NULL};
     static const char *const acb[] = {"Shop|a", "Shop|c", "Shop|b", NULL};
     static const char *const alone[] = {"Shop|a", NULL};
     static const struct {
@@ -272,8 +306,8 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_keys),      cmocka_unit_test(test_texts),
-        cmocka_unit_test(test_variants),  cmocka_unit_test(test_recursion),
+        cmocka_unit_test(test_keys),       cmocka_unit_test(test_texts),
+        cmocka_unit_test(test_variants),   cmocka_unit_test(test_recursion),
         cmocka_unit_test(test_long_stack),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

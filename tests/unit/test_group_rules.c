@@ -59,13 +59,15 @@ test_mistakes(void **state)
          "rules, line 1, column 15: the quoted pattern has no end on this line", 14},
         {"skip function \"\"", "rules, line 1, column 15: the pattern is empty", 14},
         {"skip function a b",
-         "rules, line 1, column 17: more than one pattern; put it into quotes if it has blanks", 16},
+         "rules, line 1, column 17: more than one pattern; put it into quotes if it has blanks",
+         16},
         {"group-by image Shop",
          "rules, line 1, column 10: 'group-by' is followed by 'module' or 'function'", 9},
         {"fingerprint on",
          "rules, line 1, column 13: 'fingerprint' is followed by 'use' or 'ignore'", 12},
         {"own image \"\303\251\" x",
-         "rules, line 1, column 15: more than one pattern; put it into quotes if it has blanks", 15},
+         "rules, line 1, column 15: more than one pattern; put it into quotes if it has blanks",
+         15},
         {"own image \377", "rules: not UTF-8 text", 0},
     };
     FZ_CLEANUP(fz_arena_deinit) struct fz_arena arena = fz_arena_make(1 << 20);
@@ -102,9 +104,10 @@ test_limits(void **state)
 /* ---- the effects ---- */
 
 static const char *const stack[] = {
-    "Analytics|Analytics_send", "Shop|Log_write|/src/Log.m:3", "Shop|Pay_run|/b/Pods/Pay/Pay.m:9",
-    "Shop|Cart_total|/src/Cart.m:12", "Kit|Kit_run|/kit/Kit.m:7", "UIKitCore|UIApplicationMain",
-    "Shop|main|/src/main.m:1", NULL};
+    "Analytics|Analytics_send",         "Shop|Log_write|/src/Log.m:3",
+    "Shop|Pay_run|/b/Pods/Pay/Pay.m:9", "Shop|Cart_total|/src/Cart.m:12",
+    "Kit|Kit_run|/kit/Kit.m:7",         "UIKitCore|UIApplicationMain",
+    "Shop|main|/src/main.m:1",          NULL};
 
 static void
 test_effects(void **state)
@@ -194,8 +197,8 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_grammar), cmocka_unit_test(test_mistakes),
-        cmocka_unit_test(test_limits),  cmocka_unit_test(test_effects),
+        cmocka_unit_test(test_grammar),     cmocka_unit_test(test_mistakes),
+        cmocka_unit_test(test_limits),      cmocka_unit_test(test_effects),
         cmocka_unit_test(test_fingerprint),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

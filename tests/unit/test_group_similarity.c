@@ -41,7 +41,11 @@ test_values(void **state)
         {{"f", "g", "h"}, {"f"}, 0, 0, 0, 0},
         /* "common" is in half of all stacks: exp(-0.02 * 100 * 0.5) = 1/e; the others in 1 of 100. */
         {{"common"}, {"f"}, 0, 0.02, 0, -1},
-        {{"common", "f"}, {"f"}, 0, 0.02, 0,
+        {{"common", "f"},
+         {"f"},
+         0,
+         0.02,
+         0,
          (2 * 0.98019867330675525 - 0.36787944117144233) /
              (2 * 0.98019867330675525 + 0.36787944117144233)},
     };
@@ -65,7 +69,8 @@ test_values(void **state)
 static void
 test_default(void **state)
 {
-    static const char *const names[] = {"a", "b", "c", "d", NULL}, *const more[] = {"x", "a", "b", "c", "d", NULL};
+    static const char *const names[] = {"a", "b", "c", "d", NULL}, *const more[] = {"x", "a", "b",
+                                                                                    "c", "d", NULL};
     static const char *const others[] = {"a", "x", "y", "z", NULL};
     FZ_CLEANUP(fz_arena_deinit) struct fz_arena arena = fz_arena_make(1 << 20);
     const struct group_similarity with = group_similarity_default();
@@ -82,6 +87,7 @@ test_default(void **state)
 int
 main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_values), cmocka_unit_test(test_default)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_values),
+                                       cmocka_unit_test(test_default)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

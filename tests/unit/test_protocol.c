@@ -288,6 +288,12 @@ test_info(void **state FZ_UNUSED)
                               .n_images = 2,
                               .learned = learned,
                               .n_learned = 3,
+                              .issue = {.stack = fz_span_make("\1\0stack", 7),
+                                        .key = {7, [31] = 8},
+                                        .variant = {9},
+                                        .is_placeholder = true,
+                                        .title = "Crash in f",
+                                        .label = "SIGSEGV"},
                               .n_frames_named = 9},
                       got;
     struct fz_buffer body;
@@ -318,12 +324,27 @@ test_info(void **state FZ_UNUSED)
     assert_int_equal(got.learned[0].reach, PROTO_REACH_MAX);
     assert_int_equal(got.learned[1].start, 0x41);
     assert_string_equal(got.learned[2].name, "objc_msgSend");
+    assert_true(fz_span_equal(got.issue.stack, info.issue.stack) && got.issue.is_placeholder);
+    assert_memory_equal(got.issue.key, info.issue.key, sizeof(got.issue.key));
+    assert_memory_equal(got.issue.variant, info.issue.variant, sizeof(got.issue.variant));
+    assert_string_equal(got.issue.title, "Crash in f");
+    assert_string_equal(got.issue.label, "SIGSEGV");
     assert_int_equal(proto_info_decode(fz_buffer_span(&body), &columns, 1, &arena, &got, &err),
                      FZ_E_MALFORMED);
     for (size_t len = 0; len < body.len; len++) {
         struct fz_span cut = fz_span_make(len ? body.data : NULL, len);
         assert_int_not_equal(proto_info_decode(cut, &columns, 2, &arena, &got, NULL), FZ_OK);
     }
+    static const uint8_t large[PROTO_STACK_MAX + 1];
+    info.issue.stack = fz_span_make(large, sizeof(large));
+    for (size_t more = 0; more < 2; more++) {
+        fz_buffer_clear(&body);
+        info.issue.stack.len = PROTO_STACK_MAX + more;
+        proto_info_encode(&info, &columns, &body);
+        assert_int_equal(proto_info_decode(fz_buffer_span(&body), &columns, 2, &arena, &got, NULL),
+                         more ? FZ_E_MALFORMED : FZ_OK);
+    }
+    info.issue.stack.len = 0;
     fz_buffer_clear(&body);
     info.status = (enum proto_status)(PROTO_UNSYMBOLICATED + 1);
     proto_info_encode(&info, &columns, &body);
