@@ -50,6 +50,8 @@ set_title(const struct group_stack *stack, struct fz_arena *arena, struct group_
         key->title = fz_arena_printf(arena, "%s with a smashed stack", class_text);
     else if (key->how == GROUP_BY_RECURSION)
         key->title = fz_arena_printf(arena, "%s: recursion of %s", class_text, key->anchor);
+    else if (strcmp(key->class_text, "crash") == 0)
+        key->title = key->anchor;
     else
         key->title = fz_arena_printf(arena, "%s in %s", class_text, key->anchor);
     return key->title != NULL;

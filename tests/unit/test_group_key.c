@@ -176,7 +176,7 @@ test_texts(void **state)
                                            .has_address = true,
                                            .address = 0x10};
     case_group(&c, NULL, &result);
-    assert_string_equal(result.key.title, "Crash in Cart_total");
+    assert_string_equal(result.key.title, "Cart_total");
     assert_string_equal(result.variant.label, "SIGSEGV, null pointer, line 12");
     assert_int_equal(result.key.n_words, 4);
     assert_string_equal(result.key.words[1], "class: crash");

@@ -292,7 +292,7 @@ test_info(void **state FZ_UNUSED)
                                         .key = {7, [31] = 8},
                                         .variant = {9},
                                         .is_placeholder = true,
-                                        .title = "Crash in f",
+                                        .title = "f",
                                         .label = "SIGSEGV"},
                               .n_frames_named = 9},
                       got;
@@ -325,9 +325,8 @@ test_info(void **state FZ_UNUSED)
     assert_int_equal(got.learned[1].start, 0x41);
     assert_string_equal(got.learned[2].name, "objc_msgSend");
     assert_true(fz_span_equal(got.issue.stack, info.issue.stack) && got.issue.is_placeholder);
-    assert_memory_equal(got.issue.key, info.issue.key, sizeof(got.issue.key));
-    assert_memory_equal(got.issue.variant, info.issue.variant, sizeof(got.issue.variant));
-    assert_string_equal(got.issue.title, "Crash in f");
+    assert_memory_equal(got.issue.key, info.issue.key, 2 * sizeof(got.issue.key));
+    assert_string_equal(got.issue.title, "f");
     assert_string_equal(got.issue.label, "SIGSEGV");
     assert_int_equal(proto_info_decode(fz_buffer_span(&body), &columns, 1, &arena, &got, &err),
                      FZ_E_MALFORMED);
@@ -337,13 +336,10 @@ test_info(void **state FZ_UNUSED)
     }
     static const uint8_t large[PROTO_STACK_MAX + 1];
     info.issue.stack = fz_span_make(large, sizeof(large));
-    for (size_t more = 0; more < 2; more++) {
-        fz_buffer_clear(&body);
-        info.issue.stack.len = PROTO_STACK_MAX + more;
-        proto_info_encode(&info, &columns, &body);
-        assert_int_equal(proto_info_decode(fz_buffer_span(&body), &columns, 2, &arena, &got, NULL),
-                         more ? FZ_E_MALFORMED : FZ_OK);
-    }
+    fz_buffer_clear(&body);
+    proto_info_encode(&info, &columns, &body);
+    assert_int_equal(proto_info_decode(fz_buffer_span(&body), &columns, 2, &arena, &got, NULL),
+                     FZ_E_MALFORMED);
     info.issue.stack.len = 0;
     fz_buffer_clear(&body);
     info.status = (enum proto_status)(PROTO_UNSYMBOLICATED + 1);
