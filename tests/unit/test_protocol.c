@@ -326,7 +326,6 @@ test_info(void **state FZ_UNUSED)
     assert_string_equal(got.learned[2].name, "objc_msgSend");
     assert_true(fz_span_equal(got.issue.stack, info.issue.stack) && got.issue.is_placeholder);
     assert_memory_equal(got.issue.key, info.issue.key, 2 * sizeof(got.issue.key));
-    assert_string_equal(got.issue.title, "f");
     assert_string_equal(got.issue.label, "SIGSEGV");
     assert_int_equal(proto_info_decode(fz_buffer_span(&body), &columns, 1, &arena, &got, &err),
                      FZ_E_MALFORMED);
