@@ -52,7 +52,7 @@ declare_readable(struct fz_span text, struct sym_declared *to)
         to->language = SYM_C;
     }
     struct fz_span name = sym_declared_without_suffix(text);
-    if (name.len < text.len)
+    if (sym_declared_is_part(fz_span_from(text, name.len)))
         sym_declared_note(to, "part of");
     fz_buffer_append(&to->name, name.data, name.len);
 }
@@ -83,7 +83,8 @@ declare_demangled(const char *linkage, size_t stack_room, struct sym_declared *t
         to->language = SYM_C;
         declare_readable(readable, to);
     }
-    if (has_suffix) /* the parsers leave it out */
+    if (has_suffix && sym_declared_is_part(fz_span_from(fz_span_cstr(linkage), name.len)))
+        /* the parsers leave it out */
         sym_declared_note_before(to, fz_span_cstr("part of"));
     return !text.failed;
 }

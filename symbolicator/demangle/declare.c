@@ -112,6 +112,18 @@ sym_declared_without_suffix(struct fz_span name)
 }
 
 bool
+sym_declared_is_part(struct fz_span suffix)
+{
+    static const char *const words[] = {".cold",    ".part",    ".unlikely", ".resume",
+                                        ".destroy", ".cleanup", ".outlined"};
+    for (size_t i = 0; i < FZ_ARRAY_LEN(words); i++) {
+        if (fz_text_contains(suffix, words[i]))
+            return true;
+    }
+    return false;
+}
+
+bool
 sym_declared_is_nameless(struct fz_span name)
 {
     static const char *const whole[] = {

@@ -48,6 +48,8 @@ struct fz_span sym_declared_without_block(struct fz_span text, struct sym_declar
 
 /* The name without what compilers append to it: ".cold.1", ".llvm.123", ".isra.0". */
 struct fz_span sym_declared_without_suffix(struct fz_span name);
+/* Does such an end say that the symbol is a part that was split off, not a copy or a new name? */
+bool sym_declared_is_part(struct fz_span suffix);
 
 /* A name that compilers, linkers or crash reporters give to what has none in the source. */
 bool sym_declared_is_nameless(struct fz_span name);
