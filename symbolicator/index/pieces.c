@@ -91,10 +91,12 @@ static bool
 add_alias(struct index_builder *b, const struct index_piece *piece,
           const struct index_piece *winner)
 {
+    if (piece->function == NO_FUNCTION)
+        return true;
     const struct index_function *mine = &b->functions[piece->function];
     const struct index_function *other = &b->functions[winner->function];
-    return piece->function == NO_FUNCTION || mine->start != other->start ||
-           mine->name == other->name || index_alias_add(b, mine->start, mine->name);
+    return mine->start != other->start || mine->name == other->name ||
+           index_alias_add(b, mine->start, mine->name);
 }
 
 /* Of pieces that overlap the one that begins first stays whole, or the one of the lower unit. */

@@ -151,6 +151,28 @@ test_file_twice(void **state)
     dwarf_sample_deinit(&sample);
 }
 
+/* Two units with line tables for the same code, and no function in the whole file. */
+static void
+test_lines_alone(void **state)
+{
+    (void)state;
+    const struct dwarf_text text = {.info = "{ 2:4 4:0 8 1 8:1000 4:100 4:0 '/d' 0 } "
+                                            "{ 2:4 4:0 8 1 8:1000 4:100 4:0 '/d' 0 }",
+                                    .abbrev = ABBREVS,
+                                    .line = LINES};
+    struct dwarf_sample sample;
+    struct sym_build_stats stats;
+    struct sym_index *index = NULL;
+    dwarf_sample_init(&sample, &text);
+    struct fz_buffer bytes = build(&sample.macho, 1, &stats, NULL);
+    assert_int_equal(stats.n_units, 2);
+    assert_int_equal(stats.n_functions, 0);
+    assert_int_equal(index_open_bytes(fz_buffer_span(&bytes), &index, NULL), FZ_OK);
+    sym_index_close(index);
+    fz_buffer_deinit(&bytes);
+    dwarf_sample_deinit(&sample);
+}
+
 /* Functions that a unit has in no order, `step` bytes apart. */
 static void
 check_unsorted(uint64_t step)
@@ -228,8 +250,8 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_threads), cmocka_unit_test(test_memory_cap),
-        cmocka_unit_test(test_file_twice), cmocka_unit_test(test_unsorted),
-        cmocka_unit_test(test_exports)};
+        cmocka_unit_test(test_threads),    cmocka_unit_test(test_memory_cap),
+        cmocka_unit_test(test_file_twice), cmocka_unit_test(test_lines_alone),
+        cmocka_unit_test(test_unsorted),   cmocka_unit_test(test_exports)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
