@@ -35,11 +35,12 @@ is_plain(const char *url)
 static enum fz_code
 check_authority(const char *url, struct fz_error *err)
 {
-    const char *start = strstr(url, "://");
-    if (!start)
+    /* Directly after the scheme: libcurl also reads http:/host, which then may have "://" later. */
+    size_t scheme = strspn(url, LETTERS);
+    if (scheme == 0 || strncmp(url + scheme, "://", 3) != 0)
         return fz_fail(err, FZ_E_MALFORMED,
                        "the URL does not begin with a scheme such as https://");
-    start += strlen("://");
+    const char *start = url + scheme + strlen("://");
     size_t len = strcspn(start, "/?#");
     /* libcurl takes the host of https:///host from the path. */
     if (len == 0)
