@@ -1,0 +1,1 @@
+fz_fuzz_target(alert fz_alert fz_json)
