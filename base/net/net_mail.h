@@ -20,6 +20,9 @@ enum net_mail_tls {
     NET_MAIL_TLS_OFF,
 };
 
+/* "required", "offered", "off"; false for another word. */
+bool net_mail_tls_parse(const char *word, enum net_mail_tls *ret);
+
 struct net_mail_server {
     const char *url; /* "smtp://mail.example.com:587" or "smtps://mail.example.com"; a path is the
                         name to introduce oneself with (EHLO), else the machine's */

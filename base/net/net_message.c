@@ -56,6 +56,21 @@ net_mail_check_address(const char *address, struct fz_error *err)
     return FZ_OK;
 }
 
+bool
+net_mail_tls_parse(const char *word, enum net_mail_tls *ret)
+{
+    static const char *const words[] = {[NET_MAIL_TLS_REQUIRED] = "required",
+                                        [NET_MAIL_TLS_OFFERED] = "offered",
+                                        [NET_MAIL_TLS_OFF] = "off"};
+    for (size_t i = 0; i < FZ_ARRAY_LEN(words); i++) {
+        if (strcmp(words[i], word) == 0) {
+            *ret = (enum net_mail_tls)i;
+            return true;
+        }
+    }
+    return false;
+}
+
 /* ---- header ------------------------------------------------------------------------------ */
 
 /* One line of at most NET_MAIL_SUBJECT_MAX bytes. */

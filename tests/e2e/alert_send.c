@@ -96,13 +96,11 @@ read_smtp(const json_t *root)
 {
     const json_t *smtp = json_object_get(root, "smtp");
     const char *tls = text(smtp, "tls");
-    return (struct net_mail_server){.url = text(smtp, "url"),
-                                    .user = text(smtp, "user"),
-                                    .password = text(smtp, "password"),
-                                    .tls = tls && strcmp(tls, "off") == 0 ? NET_MAIL_TLS_OFF
-                                           : tls && strcmp(tls, "offered") == 0
-                                               ? NET_MAIL_TLS_OFFERED
-                                               : NET_MAIL_TLS_REQUIRED};
+    struct net_mail_server server = {
+        .url = text(smtp, "url"), .user = text(smtp, "user"), .password = text(smtp, "password")};
+    if (tls && !net_mail_tls_parse(tls, &server.tls))
+        die("smtp", "there is no such word for tls");
+    return server;
 }
 
 static void

@@ -44,6 +44,10 @@ static void
 test_secrets(void **state)
 {
     (void)state;
+    /* 65 bytes */
+    static const char too_long[] =
+        "whsec_"
+        "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=";
     static const char *const bad[] = {
         "",
         "whsec_",
@@ -51,9 +55,7 @@ test_secrets(void **state)
         "WHSEC_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
         "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLa", /* 22 bytes */
         "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLa*w",
-        /* 65 bytes */
-        "whsec_"
-        "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=",
+        too_long,
     };
     uint8_t bytes[ALERT_SECRET_MAX];
     size_t len = 0;

@@ -186,13 +186,28 @@ test_server(void **state)
     }
 }
 
+static void
+test_tls(void **state)
+{
+    (void)state;
+    enum net_mail_tls tls = NET_MAIL_TLS_OFF;
+    assert_true(net_mail_tls_parse("required", &tls));
+    assert_int_equal(tls, NET_MAIL_TLS_REQUIRED);
+    assert_true(net_mail_tls_parse("offered", &tls));
+    assert_int_equal(tls, NET_MAIL_TLS_OFFERED);
+    assert_true(net_mail_tls_parse("off", &tls));
+    assert_int_equal(tls, NET_MAIL_TLS_OFF);
+    assert_false(net_mail_tls_parse("", &tls));
+    assert_false(net_mail_tls_parse("OFF", &tls));
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_message), cmocka_unit_test(test_subject),
         cmocka_unit_test(test_lengths), cmocka_unit_test(test_addresses),
-        cmocka_unit_test(test_server),
+        cmocka_unit_test(test_server),  cmocka_unit_test(test_tls),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
