@@ -10,6 +10,7 @@
 #include "server/api/api_hide.h"
 #include "server/api/api_others.h"
 #include "server/api/api_query.h"
+#include "server/api/api_report_issue.h"
 #include "server/report/annotate.h"
 
 /* ---- one report -------------------------------------------------------------------------- */
@@ -129,7 +130,7 @@ api_answer_report(struct api_call *call, const struct store_report *columns, str
     return FZ_OK;
 }
 
-/* With what is not in the result: other reports. */
+/* With what is not in the result: other reports, the issue. */
 static enum fz_code
 answer_result(struct api_call *call, const struct store_report *columns, struct fz_span result,
               enum api_format format, int status, struct fz_error *err)
@@ -138,6 +139,8 @@ answer_result(struct api_call *call, const struct store_report *columns, struct 
     enum fz_code code = api_others_find(call, columns, &others, err);
     if (code == FZ_OK)
         code = api_others_apply(call, &others, &result, err);
+    if (code == FZ_OK)
+        code = api_report_issue(call, columns, &result, err);
     return code != FZ_OK ? code : api_answer_report(call, columns, result, format, status, err);
 }
 

@@ -58,6 +58,8 @@ serve_one(struct child *child)
     enum fz_code code;
     if (child->inbox.kind == PROTO_SYMBOLICATE && child->role == PROTO_ROLE_REPORTS)
         code = child_symbolicate(child, &err);
+    else if (child->inbox.kind == PROTO_GROUP && child->role == PROTO_ROLE_REPORTS)
+        code = child_group(child, &err);
     else if (child->inbox.kind == PROTO_READ_SYMBOLS && child->role == PROTO_ROLE_SYMBOLS)
         code = child_read_symbols(child, &err);
     else if (child->inbox.kind == PROTO_INTAKE && child->role == PROTO_ROLE_INTAKE)

@@ -35,7 +35,14 @@ FZ_MUST_CHECK enum fz_code child_ask(struct child *child, enum proto_kind kind,
 FZ_MUST_CHECK enum fz_code child_new_file(struct child *child, int *ret_fd, uint32_t *ret_number,
                                           struct fz_error *err);
 
-/* The requests, in report.c, intake.c and symbols.c. */
+/* The issue of a resolved report under a project's rules (NULL: it has none); the encoded stack is in
+ * `stack`. */
+FZ_MUST_CHECK enum fz_code child_issue(struct report *report, const char *rules,
+                                       struct fz_arena *arena, struct fz_buffer *stack,
+                                       struct proto_issue *ret, struct fz_error *err);
+
+/* The requests, in report.c, group.c, intake.c and symbols.c. */
+FZ_MUST_CHECK enum fz_code child_group(struct child *child, struct fz_error *err);
 FZ_MUST_CHECK enum fz_code child_symbolicate(struct child *child, struct fz_error *err);
 FZ_MUST_CHECK enum fz_code child_intake(struct child *child, struct fz_error *err);
 FZ_MUST_CHECK enum fz_code child_read_symbols(struct child *child, struct fz_error *err);

@@ -6,7 +6,6 @@
 #include "base/text.h"
 #include "server/child/learned.h"
 #include "server/child/parts.h"
-#include "server/group/group.h"
 #include "server/ingest/ingest.h"
 #include "server/report/columns.h"
 #include "server/report/render.h"
@@ -92,35 +91,6 @@ collect_info(struct report *report, struct child_cache *cache, struct fz_arena *
     return collect_images(report, arena, info, err);
 }
 
-/* The report's issue under the project's rules; the encoded stack is in `stack`. */
-static enum fz_code
-group(struct report *report, const char *rules_text, struct fz_arena *arena,
-      struct fz_buffer *stack, struct proto_issue *ret, struct fz_error *err)
-{
-    _Static_assert((int)PROTO_STACK_MAX == (int)GROUP_STACK_BYTES, "one limit for both");
-    _Static_assert((int)PROTO_RULES_MAX == (int)GROUP_RULES_BYTES, "one limit for both");
-    struct group_result result;
-    struct group_rules rules;
-    struct fz_error wrong;
-    enum fz_code code = group_rules_parse(fz_span_cstr(rules_text), arena, &rules, &wrong);
-    /* They were checked when they were stored; a report is not lost because of them. */
-    if (code != FZ_OK) {
-        report_note(report, arena, "grouping: %s; the built-in rules are used", wrong.text);
-        rules = group_rules_builtin();
-    }
-    code = group_report(report, &rules, arena, &result, err);
-    if (code != FZ_OK)
-        return code;
-    group_stack_encode(&result.stack, stack);
-    ret->stack = fz_buffer_span(stack);
-    memcpy(ret->key, result.key.hash, sizeof(ret->key));
-    memcpy(ret->variant, result.variant.hash, sizeof(ret->variant));
-    ret->is_placeholder = result.key.is_placeholder;
-    ret->title = result.key.title;
-    ret->label = result.variant.label;
-    return fz_buffer_done(stack, err);
-}
-
 /* The lines of `text` as a list. */
 static enum fz_code
 split_prefixes(const char *text, struct fz_arena *arena, struct resolve_options *ret,
@@ -166,7 +136,7 @@ symbolicate(struct child *child, const struct raw *raw, const struct report_enve
     struct report report;
     struct proto_info info;
     struct proto_issue issue = {.is_placeholder = false};
-    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer stack = fz_buffer_make(GROUP_STACK_BYTES);
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer stack = fz_buffer_make(PROTO_STACK_MAX);
     struct fz_span stripped = {NULL, 0};
     child->arena = arena; /* of what the worker answers while the report is resolved */
     enum fz_code code =
@@ -178,7 +148,7 @@ symbolicate(struct child *child, const struct raw *raw, const struct report_enve
         code = resolve_report(&report, child_cache_find, child, options, arena, err);
     /* Before the columns, which have the function that the key names. */
     if (code == FZ_OK)
-        code = group(&report, raw->rules, arena, &stack, &issue, err);
+        code = child_issue(&report, raw->rules, arena, &stack, &issue, err);
     if (code == FZ_OK)
         code = collect_info(&report, child->cache, arena, &info, err);
     if (code == FZ_OK)

@@ -178,7 +178,7 @@ FZ_MUST_CHECK enum fz_code group_key(const struct group_stack *stack,
 /* ---- variants (variant.c) --------------------------------------------------------------------- */
 
 struct group_variant {
-    uint8_t hash[FZ_SHA256_BYTES]; /* of the key and the label */
+    uint8_t hash[FZ_SHA256_BYTES]; /* of the label: the same under any key */
     const char *label;             /* "SIGSEGV, null pointer, line 42: index # beyond bounds" */
 };
 FZ_MUST_CHECK enum fz_code group_variant(const struct report *report,

@@ -75,7 +75,6 @@ group_variant(const struct report *report, const struct group_stack *stack,
     if (label.len == 0)
         fz_buffer_text(&label, "unknown");
     struct fz_sha256 hash = fz_sha256_make();
-    fz_sha256_add(&hash, fz_span_make(key->hash, sizeof(key->hash)));
     fz_sha256_add(&hash, fz_buffer_span(&label));
     fz_sha256_end(&hash, ret->hash);
     ret->label = label.failed ? NULL : fz_arena_text(arena, fz_buffer_span(&label));

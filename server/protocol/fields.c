@@ -453,3 +453,24 @@ proto_info_decode(struct fz_span body, const struct fz_columns *columns, size_t 
     *ret = info;
     return FZ_OK;
 }
+
+void
+proto_issue_encode(const struct proto_issue *issue, struct fz_buffer *out)
+{
+    struct proto_coder c = proto_writer(out);
+    struct proto_issue copy = *issue;
+    code_issue(&c, &copy);
+}
+
+enum fz_code
+proto_issue_decode(struct fz_span body, struct fz_arena *arena, struct proto_issue *ret,
+                   struct fz_error *err)
+{
+    struct proto_coder c = proto_reader(body, "issue", arena);
+    struct proto_issue issue = {.is_placeholder = false};
+    code_issue(&c, &issue);
+    enum fz_code code = proto_reader_done(&c, err);
+    if (code == FZ_OK)
+        *ret = issue;
+    return code;
+}

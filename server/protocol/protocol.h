@@ -19,6 +19,8 @@
  *                         them, text entries that redact them, text
  *                         reader of the report (ingest_parse_as()),
  *                         text rules of grouping
+ *   GROUP         worker  text rules of grouping                           a report that was
+ *                                                                          symbolicated, result
  *   READ_SYMBOLS  worker  text file name                                   upload; a BCSymbolMap
  *                                                                          for all of it, or none
  *   INDEX         child   16 bytes UUID of an image, u8 rank
@@ -43,6 +45,7 @@
  *                         u64 bytes of the body without captured
  *                         memory (0: it has none): how the result
  *                         file is filled
+ *                         GROUP: u64 bytes of the issue in the file
  *                         READ_SYMBOLS: list of problems of the upload
  *                         as a whole
  *                         INTAKE: intake.h
@@ -84,6 +87,7 @@ enum proto_kind {
     PROTO_START = 1,
     PROTO_READY,
     PROTO_SYMBOLICATE,
+    PROTO_GROUP,
     PROTO_READ_SYMBOLS,
     PROTO_INDEX,
     PROTO_INDEX_IS,
@@ -200,6 +204,11 @@ struct proto_issue {
     bool is_placeholder;
     const char *title, *label; /* of the issue; of the variant */
 };
+
+/* By itself, for GROUP. */
+void proto_issue_encode(const struct proto_issue *issue, struct fz_buffer *out);
+FZ_MUST_CHECK enum fz_code proto_issue_decode(struct fz_span body, struct fz_arena *arena,
+                                              struct proto_issue *ret, struct fz_error *err);
 
 enum proto_status { PROTO_SYMBOLICATED = 1, PROTO_PARTIAL, PROTO_UNSYMBOLICATED, PROTO_STATUSES };
 

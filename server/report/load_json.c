@@ -153,6 +153,9 @@ static void
 load_issue(struct report_load *l, const json_t *object)
 {
     struct report_issue *issue = &l->report->issue;
+    issue->number = report_load_int(object, "number", 0);
+    issue->title = report_load_text(l, object, "title");
+    issue->rules = report_load_text(l, object, "rules");
     issue->hash = report_load_text(l, object, "hash");
     issue->variant = report_load_text(l, object, "variant");
     issue->label = report_load_text(l, object, "label");

@@ -309,9 +309,13 @@ write_issue(struct json_write *w, const struct report_issue *issue)
     if (!issue->hash)
         return;
     json_write_open(w, "issue", '{');
+    if (issue->number)
+        json_write_i64(w, "number", issue->number);
+    json_write_text(w, "title", issue->title);
     json_write_text(w, "hash", issue->hash);
     json_write_text(w, "variant", issue->variant);
     json_write_text(w, "label", issue->label);
+    json_write_text(w, "rules", issue->rules);
     write_list(w, "key", issue->key, issue->n_key);
     json_write_close(w, '}');
 }

@@ -229,8 +229,11 @@ struct report_attachment {
     uint64_t offset, size;          /* of the bytes within the raw body as it is stored */
 };
 
-/* What grouping made of the report; server/group sets it. */
+/* What grouping made of the report; server/group sets it. A stored report has number, title and rules
+ * as well: the API knows them. */
 struct report_issue {
+    int64_t number; /* 0 = unknown */
+    const char *title, *rules;
     const char *hash;    /* of the key, 16 hex digits; NULL = not grouped */
     const char *variant; /* 16 hex digits */
     const char *label;   /* what the variant is: "SIGSEGV, null pointer, line 42" */

@@ -54,6 +54,8 @@ struct worker {
     int64_t swept_ms;                 /* monotonic: when old chunks were deleted last */
     int64_t checked_ms;               /* monotonic: when the schema was looked at last */
     int64_t collected_ms, scanned_ms; /* monotonic: when unnamed blobs were deleted, looked for */
+    int64_t regroup_due_ms, regroup_logged_ms; /* monotonic: of worker_regroup() */
+    uint64_t n_regrouped;                      /* since the last time that there was nothing to do */
     int64_t trimmed_ms;               /* monotonic: when learned names were counted last */
     struct child_process child;       /* that reads reports */
     struct child_process_backoff backoff;
@@ -84,6 +86,14 @@ bool job_made_is_due(const struct worker *worker, const struct store_job *next);
 void job_store_made(struct worker *worker);
 /* For child_process.tick: job_store_made() and job_beat(). */
 FZ_MUST_CHECK enum fz_code job_tick(void *worker, struct fz_error *err);
+
+/* What a child says of a report's issue, in storage's types; in the arena. MALFORMED: it is not what a
+ * child in order sends. */
+FZ_MUST_CHECK enum fz_code job_grouping(const struct proto_issue *issue, int64_t rules_version,
+                                        struct fz_arena *arena, const struct store_grouping **ret,
+                                        struct fz_error *err);
+/* Give a few reports of an older program their issues. True: there may be more. */
+bool worker_regroup(struct worker *worker);
 
 void job_warn(const char *what, const struct fz_error *err);
 

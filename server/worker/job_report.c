@@ -4,7 +4,6 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "base/time.h"
-#include "server/group/group.h"
 #include "server/report/columns.h"
 #include "server/worker/job.h"
 #include "storage/store_learned.h"
@@ -160,19 +159,13 @@ is_object(struct fz_span json)
            !memchr(json.data, 0, json.len) && fz_text_is_utf8(json);
 }
 
-/* Keys are made of the stack again whenever rules change, so it must be one. */
 static enum fz_code
-check_issue(const struct proto_issue *issue, struct fz_arena *arena, struct fz_error *err)
-{
-    struct group_stack stack;
-    return group_stack_decode(issue->stack, arena, &stack, err);
-}
-
-static enum fz_code
-read_result(struct worker *w, int result_fd, struct fz_arena *arena, struct proto_info *ret_info,
-            struct store_report_done *done, struct fz_error *err)
+read_result(struct worker *w, int result_fd, int64_t rules_version, struct job_made *made,
+            struct proto_info *ret_info, struct fz_error *err)
 {
     const struct limits *limits = w->config->limits;
+    struct store_report_done *done = &made->done;
+    struct fz_arena *arena = &made->arena;
     struct fz_reader in = fz_reader_make(w->child.inbox.body, "result");
     uint64_t json_len = fz_read_u64(&in), info_len = fz_read_u64(&in);
     uint64_t stripped_len = fz_read_u64(&in);
@@ -187,7 +180,7 @@ read_result(struct worker *w, int result_fd, struct fz_arena *arena, struct prot
     if (code == FZ_OK)
         code = proto_info_decode(info, &report_columns, limits->images, arena, ret_info, err);
     if (code == FZ_OK)
-        code = check_issue(&ret_info->issue, arena, err);
+        code = job_grouping(&ret_info->issue, rules_version, arena, &done->grouping, err);
     if (code == FZ_OK && stripped_len)
         code = children_file_read(result_fd, json_len + info_len, stripped_len, arena,
                                   &done->stripped, err);
@@ -202,7 +195,7 @@ read_result(struct worker *w, int result_fd, struct fz_arena *arena, struct prot
 /* Hand the report to the child. */
 static enum fz_code
 send_report(struct worker *w, const struct store_job *job, int result_fd, struct fz_arena *arena,
-            struct fz_error *err)
+            int64_t *ret_rules_version, struct fz_error *err)
 {
     struct store_report row;
     struct store_project project;
@@ -233,7 +226,8 @@ send_report(struct worker *w, const struct store_job *job, int result_fd, struct
     proto_put_text(&body, project.privacy.redact_allow, PROTO_REDACT_MAX);
     proto_put_text(&body, project.privacy.redact_deny, PROTO_REDACT_MAX);
     proto_put_text(&body, *job->reader ? job->reader : NULL, PROTO_TEXT_MAX);
-    proto_put_text(&body, NULL, PROTO_RULES_MAX); /* projects have no rules of grouping yet */
+    proto_put_text(&body, project.rules, PROTO_RULES_MAX);
+    *ret_rules_version = project.rules_version;
     int fds[PROTO_FDS_MAX] = {report_fd, result_fd};
     return child_process_send(&w->child, PROTO_SYMBOLICATE, &body, fds, 2, err);
 }
@@ -313,6 +307,7 @@ run(struct worker *w, struct job_end *end, struct job_made *made, struct fz_erro
     FZ_CLEANUP(fz_closep) int result_fd = -1;
     struct answers answers = {.worker = w, .job = job};
     struct proto_info info;
+    int64_t rules_version = 0;
     enum fz_code code = children_file_make((struct fz_span){NULL, 0}, &result_fd, err);
     if (code == FZ_OK)
         code = child_process_ensure(&w->child, &plan, err);
@@ -320,11 +315,11 @@ run(struct worker *w, struct job_end *end, struct job_made *made, struct fz_erro
         return code;
     /* From here on the time counts, also that of sending the report. */
     child_process_begin(&w->child, w->config->limits->child_wall_s);
-    code = send_report(w, job, result_fd, &made->arena, err);
+    code = send_report(w, job, result_fd, &made->arena, &rules_version, err);
     if (code == FZ_OK)
         code = child_process_converse(&w->child, kinds, &answers, err);
     if (code == FZ_OK)
-        code = read_result(w, result_fd, &made->arena, &info, &made->done, err);
+        code = read_result(w, result_fd, rules_version, made, &info, err);
     if (code == FZ_OK)
         code = copy_info(w, &info, &made->arena, &made->done, err);
     if (code != FZ_OK)

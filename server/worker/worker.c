@@ -134,7 +134,8 @@ work(struct worker *w, worker_stop_fn stop, void *user, struct fz_error *ret_err
             fz_log(FZ_LOG_INFO, "jobs can be claimed again", "worker=%s", w->config->name);
         in_trouble = false;
         int64_t claimed_ms = w->beat_ms = fz_time_monotonic_ms();
-        if (w->n_held == 0)
+        /* One worker of a server is enough for what no one waits for. */
+        if (w->n_held == 0 && (slot > 0 || !worker_regroup(w)))
             /* A change of the database ends it; the time is for jobs that become due. */
             store_wait_change(w->store, IDLE_WAIT_MS);
         while (w->n_held > 0 && !stop(user)) {
