@@ -1,7 +1,7 @@
 /*
  * Reports that were processed before there were issues: they get theirs one by one, without being
- * processed again. What is done stays done, so this may stop and go on at any time. Private to the
- * worker. Conventions as in store.h.
+ * processed again. What is done stays done, so this may stop and go on at any time. Conventions as
+ * in store.h.
  */
 #ifndef STORE_REGROUP_H
 #define STORE_REGROUP_H

@@ -20,7 +20,8 @@ write_words(struct api_call *call, const struct store_report_issue *issue, struc
     struct group_rules rules;
     struct group_key key;
     char hash[2 * SHORT_HASH + 1];
-    enum fz_code code = store_project_by_id(call->store, call->project_id, call->arena, &project, err);
+    enum fz_code code =
+        store_project_by_id(call->store, call->project_id, call->arena, &project, err);
     if (code != FZ_OK)
         return code;
     if (group_stack_decode(issue->stack, call->arena, &stack, NULL) != FZ_OK)

@@ -7,6 +7,7 @@
 #include "server/api/api_handlers.h"
 #include "server/api/api_object.h"
 #include "server/api/api_openapi.h"
+#include "storage/store_regroup.h"
 
 /* With less free space the server is not ready: a commit needs its log, an upload its file. */
 static const uint64_t DISK_FREE_MIN = 64 * 1024 * 1024;
@@ -26,7 +27,7 @@ api_openapi(void *app FZ_UNUSED, struct http_request *request)
 
 /* ---- ready ------------------------------------------------------------------------------- */
 
-enum { TEXT = 320 };
+enum { TEXT = 320, UNGROUPED_MAX = 1000 * 1000 };
 
 static void
 check_database(struct api *api, char ret[TEXT])
@@ -64,6 +65,20 @@ check_disk(struct api *api, char ret[TEXT])
         snprintf(ret, TEXT, "only %llu MiB are free", (unsigned long long)(free_bytes >> 20));
 }
 
+/* Reports of an older program that have no issue yet: no reason not to be ready. */
+static void
+write_progress(struct api *api, struct json_write *w)
+{
+    struct store *store = NULL;
+    uint64_t n = 0;
+    enum fz_code code = api_store_get(api, &store, NULL);
+    if (code == FZ_OK)
+        code = store_ungrouped_count(store, UNGROUPED_MAX, &n, NULL);
+    api_store_put(api, store);
+    if (code == FZ_OK && n > 0)
+        json_write_u64(w, "reports_without_issue", n);
+}
+
 void
 api_readyz(void *app, struct http_request *request)
 {
@@ -83,6 +98,7 @@ api_readyz(void *app, struct http_request *request)
         if (!why[0] && strcmp(text, "ok") != 0)
             snprintf(why, sizeof(why), "%s: %s", checks[i].name, text);
     }
+    write_progress(app, &w);
     json_write_close(&w, '}');
     if (why[0]) {
         struct fz_error err;

@@ -55,9 +55,9 @@ struct worker {
     int64_t checked_ms;               /* monotonic: when the schema was looked at last */
     int64_t collected_ms, scanned_ms; /* monotonic: when unnamed blobs were deleted, looked for */
     int64_t regroup_due_ms, regroup_logged_ms; /* monotonic: of worker_regroup() */
-    uint64_t n_regrouped;                      /* since the last time that there was nothing to do */
-    int64_t trimmed_ms;               /* monotonic: when learned names were counted last */
-    struct child_process child;       /* that reads reports */
+    uint64_t n_regrouped;       /* since the last time that there was nothing to do */
+    int64_t trimmed_ms;         /* monotonic: when learned names were counted last */
+    struct child_process child; /* that reads reports */
     struct child_process_backoff backoff;
 };
 

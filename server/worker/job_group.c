@@ -125,8 +125,8 @@ group_one(struct worker *w, const struct store_project *project, struct fz_arena
 {
     struct fz_span json;
     struct proto_issue issue;
-    enum fz_code code = store_report_result(w->store, project->id, ret->ungrouped->report.id, arena,
-                                            &json, err);
+    enum fz_code code =
+        store_report_result(w->store, project->id, ret->ungrouped->report.id, arena, &json, err);
     if (code == FZ_OK)
         code = ask_child(w, project, json, arena, &issue, err);
     if (code == FZ_OK)
@@ -140,15 +140,16 @@ static enum fz_code
 group_some(struct worker *w, int64_t project_id, size_t *ret_n, struct fz_error *err)
 {
     const struct limits *limits = w->config->limits;
-    FZ_CLEANUP(fz_arena_deinit) struct fz_arena arena =
+    FZ_CLEANUP(fz_arena_deinit)
+    struct fz_arena arena =
         fz_arena_make(REGROUP_AT_ONCE * (limits->report_memory + 4 * (size_t)PROTO_STACK_MAX));
     struct store_project project;
     struct store_ungrouped *found = NULL;
     struct store_regrouped list[REGROUP_AT_ONCE];
     enum fz_code code = store_project_by_id(w->store, project_id, &arena, &project, err);
     if (code == FZ_OK)
-        code = store_ungrouped_list(w->store, project_id, REGROUP_AT_ONCE, &arena, &found, ret_n,
-                                    err);
+        code =
+            store_ungrouped_list(w->store, project_id, REGROUP_AT_ONCE, &arena, &found, ret_n, err);
     for (size_t i = 0; code == FZ_OK && i < *ret_n; i++) {
         list[i] = (struct store_regrouped){.ungrouped = &found[i]};
         w->child.died = false;
