@@ -90,9 +90,9 @@ api_report_issue(struct api_call *call, const struct store_report *report, struc
     struct fz_span place = find_place(*result);
     size_t before = (size_t)(place.data - result->data);
     fz_buffer_append(&out, result->data, before);
-    if (place.len == 0)
-        fz_buffer_text(&out, result->len > 2 ? ",\"issue\":" : "\"issue\":");
-    fz_buffer_append(&out, issue_json.data, issue_json.len);
+    /* In place of the old value, or as one more member. */
+    struct json_write w = {.out = &out, .comma = place.len == 0 && result->len > 2};
+    json_write_raw(&w, place.len ? NULL : "issue", fz_buffer_cstr(&issue_json));
     fz_buffer_append(&out, place.data + place.len, result->len - before - place.len);
     code = fz_buffer_done(&out, err);
     if (code != FZ_OK)
