@@ -3,8 +3,9 @@
  *
  * The guard is the generic cell rate algorithm (GCRA): a message costs hour / (2/3 per_hour), and
  * free_at_ms is when all costs are paid. It may be ahead of the clock by the cost of the third that
- * may come at once. So in any hour, at most 1/3 + 2/3 of per_hour pass. Example with 30: a cost of 3
- * minutes; 10 messages at once, then one each 3 minutes.
+ * may come at once, and by twice that for urgent ones. So in any hour, at most 1/3 + 2/3 of per_hour pass,
+ * and 1/3 of urgent ones. Example with 30: a cost of 3 minutes; 10 messages at once, then one each 3
+ * minutes.
  */
 #include "server/alert/schedule.h"
 
@@ -95,11 +96,14 @@ alert_storm_default(void)
 }
 
 bool
-alert_storm_passes(const struct alert_storm_rules *rules, struct alert_storm *storm, int64_t now_ms)
+alert_storm_passes(const struct alert_storm_rules *rules, struct alert_storm *storm,
+                   enum alert_kind kind, int64_t now_ms)
 {
-    if (rules->per_hour == 0)
+    bool is_urgent = kind == ALERT_ISSUE_URGENT;
+    if (rules->per_hour == 0 || kind == ALERT_CHANNEL_FAILING || kind == ALERT_TEST ||
+        kind == ALERT_DIGEST)
         return true;
-    if (storm->held_since_ms)
+    if (storm->held_since_ms && !is_urgent)
         return false;
     /* At least one at once, and one an hour. */
     int64_t at_once = rules->per_hour / 3 > 0 ? rules->per_hour / 3 : 1;
@@ -107,11 +111,13 @@ alert_storm_passes(const struct alert_storm_rules *rules, struct alert_storm *st
         (int64_t)rules->per_hour - at_once > 0 ? (int64_t)rules->per_hour - at_once : 1;
     int64_t cost_ms = HOUR_MS / evenly, ahead_ms = cost_ms * at_once;
     int64_t free_at_ms = storm->free_at_ms > now_ms ? storm->free_at_ms : now_ms;
-    /* The clock was set back: what is owed is never more than what could be. */
-    if (free_at_ms > now_ms + ahead_ms)
-        free_at_ms = now_ms + ahead_ms;
-    if (free_at_ms + cost_ms > now_ms + ahead_ms) {
-        storm->held_since_ms = now_ms;
+    /* The clock was set back: what is owed is never more than what could be. Stored, or the next call
+     * would find the same. */
+    if (free_at_ms > now_ms + 2 * ahead_ms)
+        storm->free_at_ms = free_at_ms = now_ms + 2 * ahead_ms;
+    if (free_at_ms + cost_ms > now_ms + (is_urgent ? 2 : 1) * ahead_ms) {
+        if (!storm->held_since_ms)
+            storm->held_since_ms = now_ms;
         return false;
     }
     storm->free_at_ms = free_at_ms + cost_ms;
@@ -124,10 +130,10 @@ alert_storm_digest_ms(const struct alert_storm_rules *rules, const struct alert_
 {
     if (!storm->held_since_ms)
         return 0;
-    int64_t due_ms = storm->held_since_ms + rules->digest_every_ms;
-    int64_t latest_ms = now_ms + rules->digest_every_ms;
-    /* The clock was set back. */
-    return due_ms < latest_ms ? due_ms : latest_ms;
+    /* The clock was set back: a later time would be as far away at each call. */
+    if (storm->held_since_ms > now_ms)
+        return now_ms;
+    return storm->held_since_ms + rules->digest_every_ms;
 }
 
 void

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/net/net_request.h"
+#include "server/alert/alert.h"
 
 /* ---- attempts ---- */
 
@@ -67,12 +67,13 @@ struct alert_storm {
 };
 
 /*
- * Is a message sent by itself? False: hold it for the digest. A third of per_hour may come at once,
- * the others evenly over the hour; while some are held, all are, so that they stay in order.
- * channel.failing and test are sent without asking.
+ * Is a message of this kind sent by itself? False: hold it for the digest. A third of per_hour may
+ * come at once, the others evenly over the hour; while some are held, all are, so that they stay in
+ * order. Except: issue.urgent does not wait for others, and a further third is reserved for it;
+ * channel.failing, test and digest are always sent, and do not count.
  */
 bool alert_storm_passes(const struct alert_storm_rules *rules, struct alert_storm *storm,
-                        int64_t now_ms);
+                        enum alert_kind kind, int64_t now_ms);
 
 /* When the digest of what is held is due; 0: nothing is held. */
 int64_t alert_storm_digest_ms(const struct alert_storm_rules *rules,

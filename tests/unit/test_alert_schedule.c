@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+static const enum alert_kind NEW = ALERT_ISSUE_CREATED;
 static const int64_t NOW = 1795403111999, MINUTE = 60 * 1000, HOUR = 3600 * 1000;
 
 static struct alert_next
@@ -102,7 +103,8 @@ test_responses(void **state)
 
 /* The most messages within any hour, over a day of one event each `every_ms`; digests too. */
 static int
-most_in_an_hour(unsigned per_hour, int64_t every_ms, int *ret_digests, int *ret_passed)
+most_in_an_hour(unsigned per_hour, enum alert_kind kind, int64_t every_ms, int *ret_digests,
+                int *ret_passed)
 {
     enum { ROOM = 20000 };
     static int64_t sent[ROOM];
@@ -116,7 +118,7 @@ most_in_an_hour(unsigned per_hour, int64_t every_ms, int *ret_digests, int *ret_
             alert_storm_digested(&storm);
             (*ret_digests)++;
         }
-        if (alert_storm_passes(&rules, &storm, now)) {
+        if (alert_storm_passes(&rules, &storm, kind, now)) {
             assert_true(n < ROOM);
             sent[n++] = now;
             (*ret_passed)++;
@@ -135,17 +137,22 @@ test_storm(void **state)
     int digests, passed;
     static const unsigned limits[] = {1, 2, 3, 10, 30, 60, 1000};
     for (size_t i = 0; i < FZ_ARRAY_LEN(limits); i++) {
-        int most = most_in_an_hour(limits[i], 1000, &digests, &passed);
+        int most = most_in_an_hour(limits[i], NEW, 1000, &digests, &passed);
         if (most > (int)limits[i])
             fail_msg("%u an hour: %d", limits[i], most);
         assert_in_range(digests, 70, 96);
+        int urgent = limits[i] / 3 ? (int)(limits[i] / 3) : 1;
+        most = most_in_an_hour(limits[i], ALERT_ISSUE_URGENT, 1000, &digests, &passed);
+        if (most > (int)limits[i] + urgent)
+            fail_msg("%u an hour: %d urgent ones", limits[i], most);
+        most_in_an_hour(limits[i], NEW, 1000, &digests, &passed);
         assert_true(passed >= 24 / 2);
     }
     /* Fewer than the limit all pass: one in 4 minutes, of at most 30 an hour. */
-    assert_int_equal(most_in_an_hour(30, 4 * MINUTE, &digests, &passed), 15);
+    assert_int_equal(most_in_an_hour(30, NEW, 4 * MINUTE, &digests, &passed), 15);
     assert_int_equal(digests, 0);
     assert_int_equal(passed, 360);
-    most_in_an_hour(0, 10000, &digests, &passed);
+    most_in_an_hour(0, NEW, 10000, &digests, &passed);
     assert_int_equal(passed, 8640);
 }
 
@@ -157,25 +164,52 @@ test_storm_states(void **state)
     struct alert_storm storm = {0};
     assert_int_equal(alert_storm_digest_ms(&rules, &storm, NOW), 0);
     for (int i = 0; i < 10; i++)
-        assert_true(alert_storm_passes(&rules, &storm, NOW));
-    assert_false(alert_storm_passes(&rules, &storm, NOW));
+        assert_true(alert_storm_passes(&rules, &storm, NEW, NOW));
+    assert_false(alert_storm_passes(&rules, &storm, NEW, NOW));
     assert_int_equal(alert_storm_digest_ms(&rules, &storm, NOW), NOW + 15 * MINUTE);
     /* What is held is not overtaken. */
-    assert_false(alert_storm_passes(&rules, &storm, NOW + 10 * MINUTE));
+    assert_false(alert_storm_passes(&rules, &storm, NEW, NOW + 10 * MINUTE));
     assert_int_equal(alert_storm_digest_ms(&rules, &storm, NOW + 10 * MINUTE), NOW + 15 * MINUTE);
     alert_storm_digested(&storm);
-    assert_true(alert_storm_passes(&rules, &storm, NOW + 15 * MINUTE));
+    assert_true(alert_storm_passes(&rules, &storm, NEW, NOW + 15 * MINUTE));
     /* The clock is set back by a year: nothing waits for a year. */
     storm.held_since_ms = NOW;
     int64_t then = NOW - 365 * 24 * HOUR;
-    assert_int_equal(alert_storm_digest_ms(&rules, &storm, then), then + 15 * MINUTE);
-    alert_storm_digested(&storm);
-    assert_false(alert_storm_passes(&rules, &storm, then));
+    assert_int_equal(alert_storm_digest_ms(&rules, &storm, then), then);
     alert_storm_digested(&storm);
     storm.free_at_ms = NOW;
-    assert_false(alert_storm_passes(&rules, &storm, then));
-    alert_storm_digested(&storm);
-    assert_false(alert_storm_passes(&rules, &storm, then + 2 * MINUTE));
+    int n = 0;
+    for (int64_t now = then; now < then + 2 * HOUR; now += MINUTE) {
+        int64_t due_ms = alert_storm_digest_ms(&rules, &storm, now);
+        if (due_ms && due_ms <= now)
+            alert_storm_digested(&storm);
+        n += alert_storm_passes(&rules, &storm, NEW, now);
+    }
+    assert_in_range(n, 10, 60);
+}
+
+/* Urgent issues pass while others are held, up to a third more; what is always sent does not count. */
+static void
+test_storm_kinds(void **state)
+{
+    (void)state;
+    const struct alert_storm_rules rules = alert_storm_default();
+    struct alert_storm storm = {0};
+    int n = 0;
+    while (alert_storm_passes(&rules, &storm, NEW, NOW))
+        n++;
+    assert_int_equal(n, 10);
+    for (n = 0; alert_storm_passes(&rules, &storm, ALERT_ISSUE_URGENT, NOW); n++)
+        assert_false(alert_storm_passes(&rules, &storm, NEW, NOW));
+    assert_int_equal(n, 10);
+    assert_int_equal(alert_storm_digest_ms(&rules, &storm, NOW + MINUTE), NOW + 15 * MINUTE);
+    const struct alert_storm before = storm;
+    for (n = 0; n < 100; n++) {
+        assert_true(alert_storm_passes(&rules, &storm, ALERT_CHANNEL_FAILING, NOW));
+        assert_true(alert_storm_passes(&rules, &storm, ALERT_TEST, NOW));
+        assert_true(alert_storm_passes(&rules, &storm, ALERT_DIGEST, NOW));
+    }
+    assert_memory_equal(&storm, &before, sizeof(storm));
 }
 
 int
@@ -183,6 +217,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_delays), cmocka_unit_test(test_responses),
-        cmocka_unit_test(test_storm), cmocka_unit_test(test_storm_states)};
+        cmocka_unit_test(test_storm), cmocka_unit_test(test_storm_states),
+        cmocka_unit_test(test_storm_kinds)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
