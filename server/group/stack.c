@@ -133,7 +133,8 @@ is_no_name(const char *name)
         "(null)",     "<unknown>", "<deduplicated_symbol>", "unknown"};
     static const char *const prefixes[] = {"___lldb_unnamed_symbol", "sub_", "0x", "_mh_dylib_",
                                            "__mh_dylib_"};
-    if (!name || !*name || sym_demangle_is_hidden(name))
+    /* A symbol table's name is shown without its first underscore. */
+    if (!name || !*name || sym_demangle_is_hidden(name) || fz_text_has_prefix(name, "_hidden#"))
         return true;
     for (size_t i = 0; i < FZ_ARRAY_LEN(names); i++) {
         if (strcmp(name, names[i]) == 0)

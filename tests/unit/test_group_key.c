@@ -109,6 +109,9 @@ static const struct {
     {"place", "no name yet; place of the first frame that counts: Extra + 0x1010",
      .frames = FRAMES("libobjc.A.dylib|objc_retain", "Extra|__hidden#12_", "Shop|Cart_run", BASE),
      .is_placeholder = true, .rules = "own image Extra"},
+    {"place", "no name yet; place of the first frame that counts: Extra + 0x1010",
+     .frames = FRAMES("libobjc.A.dylib|objc_retain", "Extra|_hidden#3_", "Shop|Cart_run", BASE),
+     .is_placeholder = true, .rules = "own image Extra"},
     {"run", "first own frame: Cart_run", .frames = FRAMES("Shop", "Shop|Cart_run", BASE)},
     /* Smashed: frames that say nothing, and no base. */
     {"smashed", "no frame says anything: smashed stack",
