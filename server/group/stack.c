@@ -365,6 +365,16 @@ set_fingerprint(const struct report *report, struct fz_arena *arena, struct grou
     return ret->fingerprint != NULL;
 }
 
+/* The frames that the stack will have at most. */
+static size_t
+count_calls(const struct report_frame *frames, size_t n)
+{
+    size_t calls = 0;
+    for (size_t i = 0; i < n && calls < GROUP_FRAMES_MAX; i++)
+        calls += frames[i].n_symbols > 1 ? frames[i].n_symbols : 1;
+    return calls < GROUP_FRAMES_MAX ? calls : GROUP_FRAMES_MAX;
+}
+
 enum fz_code
 group_stack_make(const struct report *report, struct fz_arena *arena, struct group_stack *ret,
                  struct fz_error *err)
@@ -379,7 +389,7 @@ group_stack_make(const struct report *report, struct fz_arena *arena, struct gro
                                         : thread      ? thread->frames
                                                       : NULL;
     size_t n = has_exception ? report->n_exception_frames : thread ? thread->n_frames : 0;
-    stack.frames = fz_arena_array(arena, GROUP_FRAMES_MAX, sizeof(*stack.frames));
+    stack.frames = fz_arena_array(arena, count_calls(frames, n), sizeof(*stack.frames));
     stack.images = fz_arena_array(arena, report->n_images, sizeof(*stack.images));
     m.images = fz_arena_array(arena, report->n_images, sizeof(*m.images));
     if (!stack.frames || !stack.images || !m.images)
