@@ -64,12 +64,12 @@ static bool
 mark_app_code(struct report *report, const struct group_rules *rules, struct fz_arena *arena)
 {
     struct group_image *images = fz_arena_array(arena, report->n_images, sizeof(*images));
-    if (!images)
+    const enum group_origin *origins = group_find_origins(report, arena);
+    if (!images || !origins)
         return false;
     for (size_t i = 0; i < report->n_images; i++)
-        images[i] = (struct group_image){.name = report->images[i].name,
-                                         .path = report->images[i].path,
-                                         .origin = group_image_origin(report, i)};
+        images[i] = (struct group_image){
+            .name = report->images[i].name, .path = report->images[i].path, .origin = origins[i]};
     const struct app_code code = {report, rules, images};
     for (size_t i = 0; i < report->n_threads; i++)
         mark_frames(&code, report->threads[i].frames, report->threads[i].n_frames, arena);

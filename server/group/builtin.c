@@ -37,7 +37,7 @@ static const struct builtin raising[] = {
     {"__cxa_throw", ANYWHERE}, {"__cxa_rethrow", ANYWHERE}, {"__cxa_call_unexpected", ANYWHERE},
     {"__cxa_bad_cast", ANYWHERE}, {"__cxa_call_terminate", ANYWHERE}, {"__cxa_pure_virtual", ANYWHERE},
     {"__clang_call_terminate", ANYWHERE}, {"_Unwind_*", 0}, {"failed_throw*", 0},
-    {"__cxxabiv1::*", 0}, {"demangling_terminate_handler*", 0}, {"default_terminate_handler*", 0},
+    {"__cxxabiv1::*", 0}, {"demangling_terminate_handler*", 0}, {"default_terminate_handler*", 0}, {"default_unexpected_handler*", 0},
     {"std::terminate", ANYWHERE}, {"std::__terminate", ANYWHERE}, {"std::unexpected", ANYWHERE},
     {"std::rethrow_exception", ANYWHERE}, {"std::__throw_*", ANYWHERE}, {"std::__1::__throw_*", ANYWHERE},
     {"std::__1::__libcpp_verbose_abort", ANYWHERE}, {"abort_message", 0},

@@ -138,6 +138,37 @@ group_image_origin(const struct report *report, size_t number)
     return number == 0 || is_all ? GROUP_ORIGIN_NAMED : GROUP_ORIGIN_OTHER;
 }
 
+/* Names of the system's functions come without files. */
+static void
+mark_with_files(const struct report *report, const struct report_frame *frames, size_t n,
+                enum group_origin *origins)
+{
+    for (size_t i = 0; i < n; i++) {
+        int number = frames[i].image;
+        if (number < 0 || (size_t)number >= report->n_images || report->images[number].path ||
+            origins[number] != GROUP_ORIGIN_OTHER)
+            continue;
+        for (size_t k = 0; k < frames[i].n_symbols; k++) {
+            if (frames[i].symbols[k].file && frames[i].symbols[k].line)
+                origins[number] = GROUP_ORIGIN_NAMED;
+        }
+    }
+}
+
+enum group_origin *
+group_find_origins(const struct report *report, struct fz_arena *arena)
+{
+    enum group_origin *origins = fz_arena_array(arena, report->n_images, sizeof(*origins));
+    if (!origins)
+        return NULL;
+    for (size_t i = 0; i < report->n_images; i++)
+        origins[i] = group_image_origin(report, i);
+    for (size_t i = 0; i < report->n_threads; i++)
+        mark_with_files(report, report->threads[i].frames, report->threads[i].n_frames, origins);
+    mark_with_files(report, report->exception_frames, report->n_exception_frames, origins);
+    return origins;
+}
+
 bool
 group_origin_is_own(enum group_origin origin)
 {

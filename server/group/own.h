@@ -8,6 +8,9 @@
 
 #include "server/group/group.h"
 
+/* Of all images, with what their frames show: without a path, an image whose functions have files
+ * is not the system's. NULL when memory is out. */
+enum group_origin *group_find_origins(const struct report *report, struct fz_arena *arena);
 const char *group_origin_rule(enum group_origin origin);
 /* Why the code of this source file is not the app's, although its image is; NULL: it may be. */
 const char *group_file_rule(const char *file);

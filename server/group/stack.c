@@ -29,10 +29,11 @@ struct stack_maker {
     const struct report *report;
     struct fz_arena *arena;
     struct group_stack *to;
-    size_t room, text_room; /* of frames, of bytes of texts */
-    int *images;            /* of the report → of the stack + 1 */
-    size_t number;          /* of the frame that is added */
-    size_t bytes;           /* of texts: with them the encoded stack stays within its limit */
+    size_t room, text_room;           /* of frames, of bytes of texts */
+    int *images;                      /* of the report → of the stack + 1 */
+    const enum group_origin *origins; /* of the report\'s images */
+    size_t number;                    /* of the frame that is added */
+    size_t bytes; /* of texts: with them the encoded stack stays within its limit */
     size_t stack_room;
 };
 
@@ -114,7 +115,7 @@ add_image(struct stack_maker *m, int number, int *ret)
             return false;
         *to = (struct group_image){.name = image->name ? keep_end(image->name) : NULL,
                                    .path = path,
-                                   .origin = group_image_origin(m->report, (size_t)number)};
+                                   .origin = m->origins[number]};
         m->images[number] = (int)++m->to->n_images;
         m->bytes += (to->name ? strlen(to->name) : 0) + (path ? strlen(path) : 0);
     }
@@ -392,7 +393,8 @@ group_stack_make(const struct report *report, struct fz_arena *arena, struct gro
     stack.frames = fz_arena_array(arena, count_calls(frames, n), sizeof(*stack.frames));
     stack.images = fz_arena_array(arena, report->n_images, sizeof(*stack.images));
     m.images = fz_arena_array(arena, report->n_images, sizeof(*m.images));
-    if (!stack.frames || !stack.images || !m.images)
+    m.origins = group_find_origins(report, arena);
+    if (!stack.frames || !stack.images || !m.images || !m.origins)
         return fz_arena_fail(arena, err);
     if (n)
         stack.source = has_exception ? GROUP_SOURCE_EXCEPTION : GROUP_SOURCE_THREAD;

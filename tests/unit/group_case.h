@@ -57,7 +57,8 @@ case_image(struct group_case *c, const char *name)
                          : fz_text_has_prefix(name, "lib") ? "/usr/lib"
                                                            : "/System/Library/Frameworks";
     const char *path = fz_arena_printf(&c->arena, "%s/%s", folder, name);
-    image->path = path;
+    /* Formats without paths. */
+    image->path = strcmp(name, "Bare") == 0 ? NULL : path;
     if (own || kit)
         image->state = REPORT_IMAGE_FOUND;
     return (int)c->report.n_images++;

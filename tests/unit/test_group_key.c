@@ -28,6 +28,10 @@ static const struct {
      .frames = FRAMES("UIKitCore", "Shop|Cart_run|/src/Cart.c:12", BASE)},
     /* A framework of the bundle is own, too. */
     {"kit", "first own frame: Kit_load", .frames = FRAMES("Kit|Kit_load", "Shop|Cart_run", BASE)},
+    /* Without a path, its functions' files show that it is not the system's. */
+    {"bare", "first own frame: Bare_load",
+     .frames = FRAMES("Bare|Bare_load|Bare.m:3", "Shop|Cart_run", BASE)},
+    {"run", "first own frame: Cart_run", .frames = FRAMES("Bare|Bare_load", "Shop|Cart_run", BASE)},
     /* The class is part of the key; general names of exceptions say nothing. */
     {"range", "first own frame: Cart_total", .frames = FRAMES("Shop|Cart_total", BASE),
      .exception = "NSRangeException"},
