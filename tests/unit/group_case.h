@@ -26,19 +26,6 @@ struct group_case {
     struct report_thread thread;
 };
 
-static inline void
-case_init(struct group_case *c)
-{
-    *c = (struct group_case){.arena = fz_arena_make(64 << 20)};
-    c->report = (struct report){.process.name = "Shop",
-                                .process.path = "/a/Shop.app/Shop",
-                                .images = c->images,
-                                .threads = &c->thread,
-                                .n_threads = 1};
-    c->thread.crashed = true;
-    c->thread.frames = c->frames;
-}
-
 static inline int
 case_image(struct group_case *c, const char *name)
 {
@@ -62,6 +49,20 @@ case_image(struct group_case *c, const char *name)
     if (own || kit)
         image->state = REPORT_IMAGE_FOUND;
     return (int)c->report.n_images++;
+}
+
+static inline void
+case_init(struct group_case *c)
+{
+    *c = (struct group_case){.arena = fz_arena_make(64 << 20)};
+    c->report = (struct report){.process.name = "Shop",
+                                .process.path = "/a/Shop.app/Shop",
+                                .images = c->images,
+                                .threads = &c->thread,
+                                .n_threads = 1};
+    c->thread.crashed = true;
+    c->thread.frames = c->frames;
+    case_image(c, "Shop"); /* the executable is the first image */
 }
 
 /*

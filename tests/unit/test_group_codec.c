@@ -86,7 +86,7 @@ test_identity(void **state)
         if (frame->n_symbols) /* a code without a name is where it is */
             frame->image_offset += 0x40;
     }
-    b.images[1].path = "/private/other/Shop.app/Shop";
+    b.images[0].path = "/private/other/Shop.app/Shop";
     b.report.crash = a.report.crash;
     b.report.crash.signal = "SIGABRT";
     b.report.crash.reason = "index 9";
