@@ -228,14 +228,16 @@ sort_or_null(struct fz_span sort, int64_t id)
 }
 
 static enum fz_code
-write_issue(struct sql *tx, const struct store_delta *d, struct fz_error *err)
+write_issue(struct store_deltas *deltas, struct sql *tx, const struct store_delta *d,
+            struct fz_error *err)
 {
+    int64_t state = 0;
     const struct sql_value args[] = {sql_int(d->key[0]),  sql_int(d->n),
                                      sql_int(d->n_users), sql_int(d->first_ms),
                                      sql_int(d->last_ms), sort_or_null(d->low, d->low_id),
                                      sql_int(d->low_id),  sort_or_null(d->high, d->high_id),
                                      sql_int(d->high_id)};
-    return sql_exec(
+    enum fz_code code = sql_number(
         tx,
         "UPDATE issues SET n_reports = n_reports + $2, n_users = n_users + $3, "
         "first_ms = CASE WHEN $4 > 0 AND $4 < first_ms THEN $4 ELSE first_ms END, "
@@ -248,8 +250,17 @@ write_issue(struct sql *tx, const struct store_delta *d, struct fz_error *err)
         "last_version = CASE WHEN $8 > coalesce(last_sort, $8) OR (last_sort IS NULL AND $9 > 0) "
         "THEN $9 ELSE last_version END, "
         "last_sort = CASE WHEN $8 > coalesce(last_sort, $8) OR (last_sort IS NULL AND $9 > 0) "
-        "THEN $8 ELSE last_sort END WHERE id = $1",
-        args, FZ_ARRAY_LEN(args), NULL, err);
+        "THEN $8 ELSE last_sort END WHERE id = $1 RETURNING state",
+        args, FZ_ARRAY_LEN(args), &state, NULL, err);
+    if (code != FZ_OK || state == 0 || !d->first_ms)
+        return code;
+    int64_t *closed = fz_list_grow_in(deltas->arena, deltas->closed, &deltas->closed_room,
+                                      deltas->n_closed + 1, sizeof(*closed));
+    if (!closed)
+        return fz_arena_fail(deltas->arena, err);
+    deltas->closed = closed;
+    closed[deltas->n_closed++] = d->key[0];
+    return FZ_OK;
 }
 
 enum fz_code
@@ -276,7 +287,7 @@ store_deltas_write(struct store_deltas *deltas, struct sql *tx, struct fz_error 
             code = write_day(tx, d, err);
             break;
         case DELTA_ISSUE:
-            code = write_issue(tx, d, err);
+            code = write_issue(deltas, tx, d, err);
             break;
         }
     }

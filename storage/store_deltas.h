@@ -26,6 +26,9 @@ struct store_deltas {
     struct fz_arena *arena;
     struct store_delta *list;
     size_t n, room;
+    /* Out: issues that reports were added to and that are not open. */
+    int64_t *closed;
+    size_t n_closed, closed_room;
 };
 
 /* Count a report, or (sign -1) take it away. NO_MEMORY, LIMIT: the arena's. */

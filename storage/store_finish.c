@@ -111,8 +111,11 @@ update_report(struct store *store, const struct store_job *job, struct ending *e
     ending->run = (struct store_run_report){
         .project_id = job->project_id, .id = job->subject, .is_first = is_first};
     sql_col_copy(&rows, 1, ending->run.run, sizeof(ending->run.run));
-    ending->row = (struct store_record_row){ending->key, sql_col_int(&rows, 3), !is_first,
-                                            sql_col_int(&rows, 4) == 0};
+    ending->row = (struct store_record_row){.id = job->subject,
+                                            .report_key = ending->key,
+                                            .received_ms = sql_col_int(&rows, 3),
+                                            .is_again = !is_first,
+                                            .is_kept = sql_col_int(&rows, 4) == 0};
     return FZ_OK;
 }
 
@@ -148,6 +151,10 @@ finish_report(struct store *store, struct ending *ending, struct store_record *r
     if (code == FZ_OK)
         code = store_wait_set(store, job->project_id, done, arena, &ending->wait_set, err);
     ending->again = row.again;
+    /* The rules of the project have changed since its key was made: it is done again at once. What
+     * was stored of it stays until then. */
+    if (code == FZ_OK && done->grouping && done->grouping->rules_version != row.rules_version)
+        return store_job_requeue(store, job->id, row.again, err);
     /* What is done once more needs the memory: the next end removes it. */
     if (code == FZ_OK && !news && !row.again)
         code = store_body_strip(store, job, stripped, &ending->memory, err);

@@ -1,7 +1,7 @@
 #include "storage/store_issues.h"
 
 #include "base/text.h"
-#include "storage/store_private.h"
+#include "storage/store_moves.h"
 
 #define SELECT_ISSUE                                                                         \
     "SELECT i.number, i.title, i.kind, i.state, i.is_regressed, i.is_placeholder, "          \
@@ -94,4 +94,40 @@ store_report_find_issue(struct store *store, int64_t project_id, const char *id,
     if (code == FZ_OK)
         *ret = found;
     return code;
+}
+
+enum fz_code
+store_issue_lock(struct sql *tx, int64_t project_id, int64_t number, struct fz_arena *arena,
+                 struct store_issue_row *ret, struct fz_error *err)
+{
+    const struct sql_value args[] = {sql_int(project_id), sql_int(number)};
+    FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
+    enum fz_code code = sql_lock(tx, project_id, true, err);
+    if (code == FZ_OK)
+        code = sql_query(tx,
+                         "SELECT id, state, is_regressed, is_placeholder, title_is_ours, "
+                         "n_reports, n_users, title, assignee, coalesce((SELECT m.number FROM "
+                         "issues m WHERE m.id = issues.merged_into), 0) FROM issues WHERE "
+                         "project_id = $1 AND number = $2",
+                         args, FZ_ARRAY_LEN(args), &rows, err);
+    bool row = sql_row(&rows, &code, err);
+    if (code != FZ_OK)
+        return code;
+    if (!row)
+        return fz_fail(err, FZ_E_NOT_FOUND, "there is no issue %lld", (long long)number);
+    int64_t merged_into = sql_col_int(&rows, 9);
+    if (merged_into)
+        return fz_fail(err, FZ_E_CONFLICT, "issue %lld was merged into issue %lld: change that one",
+                       (long long)number, (long long)merged_into);
+    *ret = (struct store_issue_row){.id = sql_col_int(&rows, 0),
+                                    .number = number,
+                                    .state = (enum store_issue_state)sql_col_int(&rows, 1),
+                                    .is_regressed = sql_col_int(&rows, 2) != 0,
+                                    .is_placeholder = sql_col_int(&rows, 3) != 0,
+                                    .title_is_ours = sql_col_int(&rows, 4) != 0,
+                                    .n_reports = sql_col_int(&rows, 5),
+                                    .n_users = sql_col_int(&rows, 6),
+                                    .title = sql_col_text(&rows, 7, arena),
+                                    .assignee = text_or_null(&rows, 8, arena)};
+    return ret->title ? FZ_OK : fz_arena_fail(arena, err);
 }

@@ -12,9 +12,8 @@
  */
 #include "storage/store_record.h"
 
-#include "base/json/write.h"
-
-static const char actor[] = "framezero";
+#include "storage/store_activity.h"
+#include "storage/store_moves.h"
 
 struct key {
     int64_t id, issue_id;
@@ -65,11 +64,20 @@ new_issue(struct store_record *record, const struct store_recorded *r, int64_t *
         sql_int(grouping->is_placeholder),
         sql_int(now),
         sql_int(r->fact.received_ms)};
-    return sql_number(tx,
+    code = sql_number(tx,
                       "INSERT INTO issues (project_id, number, title, kind, is_placeholder, "
                       "created_ms, first_ms, last_ms) VALUES ($1, $2, $3, $4, $5, $6, $7, $7) "
                       "RETURNING id",
                       args, FZ_ARRAY_LEN(args), ret, NULL, err);
+    const struct fz_columns *columns = &record->store->columns;
+    const struct store_happened what = {
+        .project_id = record->project_id,
+        .issue_id = *ret,
+        .event = STORE_ISSUE_CREATED,
+        .report = r->id,
+        .version = fz_columns_text(columns, r->done->values, "app_version"),
+        .build = fz_columns_text(columns, r->done->values, "app_build")};
+    return code == FZ_OK ? store_issue_happened(tx, &what, err) : code;
 }
 
 static enum fz_code
@@ -113,9 +121,11 @@ give_name(struct store_record *record, int64_t issue_id, const struct store_grou
                  "UPDATE issues SET is_placeholder = 0, title = CASE WHEN title_is_ours = 1 THEN "
                  "$2 ELSE title END WHERE id = $1",
                  args, FZ_ARRAY_LEN(args), NULL, err);
-    return code == FZ_OK ? store_activity_add(record->store->sql, record->project_id, issue_id,
-                                              actor, "named", NULL, err)
-                         : code;
+    const struct store_activity_new entry = {.project_id = record->project_id,
+                                             .issue_id = issue_id,
+                                             .actor = store_actor,
+                                             .kind = "named"};
+    return code == FZ_OK ? store_activity_add(record->store->sql, &entry, err) : code;
 }
 
 /* The older of two issues: of the lower number. */
@@ -141,10 +151,17 @@ converge(struct store_record *record, struct key *key, int64_t placeholder,
     if (code != FZ_OK)
         return code;
     int64_t from = into == placeholder ? key->issue_id : placeholder;
-    code = store_issue_join(tx, from, into, err);
+    if (into == placeholder)
+        code = store_issue_inherit(tx, from, into, err);
+    if (code == FZ_OK)
+        code = store_issue_join(tx, from, into, store_actor, err);
     if (code == FZ_OK && into == placeholder)
         code = give_name(record, into, grouping, err);
     key->issue_id = into;
+    for (size_t i = 0; i < record->n_news; i++) {
+        struct store_fact *fact = &record->news[i]->fact;
+        fact->issue_id = fact->issue_id == from ? into : fact->issue_id;
+    }
     return code;
 }
 
@@ -232,73 +249,11 @@ store_key_find(struct store_record *record, struct store_recorded *recorded,
         if (code == FZ_OK && promotes)
             code = give_name(record, issue_id, grouping, err);
     } else if (promotes) {
+        recorded->has_waited = true;
         code = converge(record, &key, old->issue_id, grouping, err);
     }
     if (code == FZ_OK)
         code = put_variant(record, &key, recorded, err);
     *ret_key_id = key.id;
     return code;
-}
-
-/* ---- joining ---- */
-
-enum fz_code
-store_activity_add(struct sql *tx, int64_t project_id, int64_t issue_id, const char *who,
-                   const char *kind, const char *detail, struct fz_error *err)
-{
-    int64_t now = 0;
-    enum fz_code code = sql_now(tx, &now, err);
-    const struct sql_value args[] = {sql_int(project_id), sql_int(issue_id), sql_int(now),
-                                     sql_text(who),       sql_text(kind),    sql_text(detail)};
-    return code == FZ_OK ? sql_exec(tx,
-                                    "INSERT INTO issue_activity (project_id, issue_id, at_ms, "
-                                    "actor, kind, detail) VALUES ($1, $2, $3, $4, $5, $6)",
-                                    args, FZ_ARRAY_LEN(args), NULL, err)
-                         : code;
-}
-
-/* In this order: the totals read what was moved. */
-static const char *const join_steps[] = {
-    "INSERT INTO issue_users (issue_id, user_id, n) SELECT $2, user_id, n FROM issue_users WHERE "
-    "issue_id = $1 ON CONFLICT (issue_id, user_id) DO UPDATE SET n = issue_users.n + excluded.n",
-    "DELETE FROM issue_users WHERE issue_id = $1 AND $2 > 0",
-    "UPDATE variants SET issue_id = $2 WHERE issue_id = $1",
-    "UPDATE issue_keys SET issue_id = $2 WHERE issue_id = $1",
-    /* Redirects lead to where the reports are, in one step. */
-    "UPDATE issues SET merged_into = $2 WHERE merged_into = $1",
-    "UPDATE issues SET first_version = f.first_version, first_sort = f.first_sort FROM (SELECT "
-    "first_version, first_sort FROM issues WHERE id = $1) AS f WHERE id = $2 AND f.first_sort IS "
-    "NOT NULL AND (issues.first_sort IS NULL OR f.first_sort < issues.first_sort)",
-    "UPDATE issues SET last_version = f.last_version, last_sort = f.last_sort FROM (SELECT "
-    "last_version, last_sort FROM issues WHERE id = $1) AS f WHERE id = $2 AND f.last_sort IS NOT "
-    "NULL AND (issues.last_sort IS NULL OR f.last_sort > issues.last_sort)",
-    "UPDATE issues SET merged_into = $2, n_reports = 0, n_users = 0 WHERE id = $1",
-    "UPDATE issues SET n_reports = t.n, first_ms = t.first_ms, last_ms = t.last_ms, n_users = "
-    "(SELECT count(*) FROM issue_users WHERE issue_id = $2) FROM (SELECT coalesce(sum(n_reports), "
-    "0) AS n, min(first_ms) AS first_ms, max(last_ms) AS last_ms FROM variants WHERE issue_id = "
-    "$2) AS t WHERE id = $2 AND t.first_ms IS NOT NULL AND $1 > 0",
-};
-
-enum fz_code
-store_issue_join(struct sql *tx, int64_t from, int64_t into, struct fz_error *err)
-{
-    const struct sql_value args[] = {sql_int(from), sql_int(into)};
-    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer detail = fz_buffer_make(0);
-    struct json_write json = json_write_start(&detail);
-    int64_t number = 0, project_id = 0;
-    enum fz_code code = sql_number(tx, "SELECT project_id FROM issues WHERE id = $1", args, 1,
-                                   &project_id, NULL, err);
-    if (code == FZ_OK)
-        code =
-            sql_number(tx, "SELECT number FROM issues WHERE id = $1", args, 1, &number, NULL, err);
-    for (size_t i = 0; code == FZ_OK && i < FZ_ARRAY_LEN(join_steps); i++)
-        code = sql_exec(tx, join_steps[i], args, FZ_ARRAY_LEN(args), NULL, err);
-    json_write_open(&json, NULL, '{');
-    json_write_i64(&json, "number", number);
-    json_write_close(&json, '}');
-    if (code == FZ_OK)
-        code = fz_buffer_done(&detail, err);
-    return code == FZ_OK ? store_activity_add(tx, project_id, into, actor, "merged",
-                                              fz_buffer_cstr(&detail), err)
-                         : code;
 }

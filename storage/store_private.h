@@ -209,6 +209,7 @@ FZ_MUST_CHECK enum fz_code store_run_forget(struct sql *tx, const struct store_r
 /* Lock the job's row if the fence still holds (else CONFLICT). */
 struct store_job_row {
     int64_t seen_seq, strikes, deaths;
+    int64_t rules_version; /* of the project, by now */
     bool again;
 };
 FZ_MUST_CHECK enum fz_code store_job_lock(struct store *store, const struct store_job *job,

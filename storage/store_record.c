@@ -3,9 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/list.h"
 #include "base/random.h"
 #include "base/text.h"
 #include "base/version.h"
+#include "storage/store_regress.h"
 
 /* ---- before the transaction ---- */
 
@@ -311,6 +313,18 @@ mark_grouped(struct sql *tx, const struct store_record_row *row, struct fz_error
                     1, NULL, err);
 }
 
+static enum fz_code
+add_news(struct store_record *record, struct store_recorded *recorded, struct fz_error *err)
+{
+    struct store_recorded **news = fz_list_grow_in(record->arena, record->news, &record->news_room,
+                                                   record->n_news + 1, sizeof(*news));
+    if (!news)
+        return fz_arena_fail(record->arena, err);
+    record->news = news;
+    news[record->n_news++] = recorded;
+    return FZ_OK;
+}
+
 enum fz_code
 store_record_add(struct store_record *record, struct store_recorded *recorded,
                  const struct store_record_row *row, struct fz_error *err)
@@ -324,6 +338,8 @@ store_record_add(struct store_record *record, struct store_recorded *recorded,
     fact->report_key = row->report_key;
     fact->received_ms = row->received_ms;
     fact->status = recorded->done->status;
+    recorded->id = row->id;
+    recorded->has_waited = row->is_old;
     enum fz_code code = row->is_again ? find_fact(tx, record, row, &old, &has_old, err) : FZ_OK;
     if (code == FZ_OK)
         code = is_counted(tx, row, has_old ? &old : NULL, &fact->is_counted, err);
@@ -340,13 +356,18 @@ store_record_add(struct store_record *record, struct store_recorded *recorded,
         code = mark_grouped(tx, row, err);
     if (code == FZ_OK && !has_old)
         code = put_tags(tx, record->project_id, recorded, err);
-    return code == FZ_OK ? count(record, has_old ? &old : NULL, fact, err) : code;
+    if (code == FZ_OK)
+        code = count(record, has_old ? &old : NULL, fact, err);
+    return code == FZ_OK && fact->is_counted && (!row->is_again || recorded->has_waited)
+               ? add_news(record, recorded, err)
+               : code;
 }
 
 enum fz_code
 store_record_end(struct store_record *record, struct fz_error *err)
 {
-    return store_deltas_write(&record->deltas, record->store->sql, err);
+    enum fz_code code = store_deltas_write(&record->deltas, record->store->sql, err);
+    return code == FZ_OK ? store_regress_check(record, err) : code;
 }
 
 enum fz_code

@@ -28,6 +28,8 @@ struct store_recorded {
     uint8_t stack_sha256[FZ_SHA256_LEN];
     void *stack; /* compressed, malloc'ed; NULL if it was known */
     size_t stack_len;
+    const char *id;  /* of the report; set inside */
+    bool has_waited; /* it was received long before it came to this issue; set inside */
     bool is_grouped; /* false: the report says nothing of its issue and is not counted */
 };
 FZ_MUST_CHECK enum fz_code store_record_prepare(struct store *store, int64_t project_id,
@@ -43,12 +45,17 @@ struct store_record {
     bool is_exclusive;    /* the project's lock is */
     bool needs_exclusive; /* out: why store_record_add() failed */
     struct store_deltas deltas;
+    /* Counted reports that their issues have for the first time. */
+    struct store_recorded **news;
+    size_t n_news, news_room;
 };
 
 /* What the transaction knows of the report's row. */
 struct store_record_row {
+    const char *id;
     int64_t report_key, received_ms;
     bool is_again; /* it was processed before */
+    bool is_old;   /* an older program has processed it, and it has no issue yet */
     bool is_kept;  /* not one that only answers a request */
 };
 FZ_MUST_CHECK enum fz_code store_record_add(struct store_record *record,
@@ -72,12 +79,5 @@ FZ_MUST_CHECK enum fz_code store_key_find(struct store_record *record,
                                           struct store_recorded *recorded,
                                           const struct store_fact *old, int64_t *ret_key_id,
                                           struct fz_error *err);
-/* All variants, keys and counts of `from` become `into`'s. Under the project's exclusive lock. */
-FZ_MUST_CHECK enum fz_code store_issue_join(struct sql *tx, int64_t from, int64_t into,
-                                            struct fz_error *err);
-/* An entry of the activity log. `detail` is JSON or NULL. */
-FZ_MUST_CHECK enum fz_code store_activity_add(struct sql *tx, int64_t project_id, int64_t issue_id,
-                                              const char *actor, const char *kind,
-                                              const char *detail, struct fz_error *err);
 
 #endif

@@ -54,16 +54,18 @@ store_ungrouped_list(struct store *store, int64_t project_id, size_t max, struct
 
 /* Locked until the transaction ends; *ret_found = false: somebody else has done it. */
 static enum fz_code
-lock_row(struct store *store, const struct store_ungrouped *one, bool *ret_found,
-         struct fz_error *err)
+lock_row(struct store *store, const struct store_ungrouped *one, int64_t *ret_rules_version,
+         bool *ret_found, struct fz_error *err)
 {
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text = fz_buffer_make(0);
     const struct sql_value args[] = {sql_int(one->key), sql_text(one->report.id)};
-    fz_buffer_printf(&text, "SELECT 1 FROM reports WHERE key = $1 AND id = $2 AND " UNGROUPED "%s",
+    fz_buffer_printf(&text,
+                     "SELECT (SELECT rules_version FROM projects p WHERE p.id = project_id) FROM "
+                     "reports WHERE key = $1 AND id = $2 AND " UNGROUPED "%s",
                      store->sql->driver->for_update);
     enum fz_code code = fz_buffer_done(&text, err);
     return code == FZ_OK ? sql_number(store->sql, fz_buffer_cstr(&text), args, FZ_ARRAY_LEN(args),
-                                      NULL, ret_found, err)
+                                      ret_rules_version, ret_found, err)
                          : code;
 }
 
@@ -85,9 +87,17 @@ regroup(struct store_record *record, const struct store_regrouped *list,
         code = sql_lock(tx, record->project_id, record->is_exclusive, err);
     for (size_t i = 0; code == FZ_OK && i < n; i++) {
         const struct store_ungrouped *one = list[i].ungrouped;
-        const struct store_record_row row = {one->key, one->report.received_ms, false, true};
+        const struct store_record_row row = {.id = one->report.id,
+                                             .report_key = one->key,
+                                             .received_ms = one->report.received_ms,
+                                             .is_old = true,
+                                             .is_kept = true};
         bool found = false;
-        code = lock_row(store, one, &found, err);
+        int64_t rules_version = 0;
+        code = lock_row(store, one, &rules_version, &found, err);
+        /* The rules have changed since its key was made: it is left for the next time. */
+        if (list[i].grouping && list[i].grouping->rules_version != rules_version)
+            continue;
         if (code == FZ_OK && found)
             code = list[i].grouping ? store_record_add(record, &recorded[i], &row, err)
                                     : give_up(tx, one, err);

@@ -5,6 +5,7 @@
  * A few at a time, each call going on where the one before ended. A set is deleted under its
  * project's lock, which every report's end holds while it chooses its sets.
  */
+#include "storage/store_issue_state.h"
 #include "storage/store_private.h"
 
 static const int64_t KEEP_MS = (int64_t)30 * 24 * 3600 * 1000;
@@ -114,7 +115,10 @@ store_sweep_rows(struct store *store, uint64_t *ret_n, struct fz_error *err)
     }
     if (code == FZ_OK)
         code = store_sweep_memory(store, &n, err);
+    uint64_t n_issues = 0;
     if (code == FZ_OK)
-        *ret_n = n;
+        code = store_issue_sweep(store, &n_issues, err);
+    if (code == FZ_OK)
+        *ret_n = n + n_issues;
     return code;
 }

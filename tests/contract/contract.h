@@ -96,5 +96,6 @@ int contract_run_usage(void);
 int contract_run_memory(void);
 int contract_run_runs(void);
 int contract_run_grouping(void);
+int contract_run_issue_actions(void);
 
 #endif

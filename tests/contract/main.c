@@ -347,6 +347,7 @@ main(int argc, char **argv)
     n_failed += contract_run_memory();
     n_failed += contract_run_runs();
     n_failed += contract_run_grouping();
+    n_failed += contract_run_issue_actions();
     n_failed += contract_run_committer();
     n_failed += contract_run_processes();
     return n_failed != 0;
