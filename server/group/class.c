@@ -34,12 +34,20 @@ exception_name(const char *name)
     return name;
 }
 
+static bool
+is_handled(const char *kind)
+{
+    return strcmp(kind, "error") == 0 || strcmp(kind, "message") == 0;
+}
+
 /* The name with a limit, since a report may bring any. False when memory is out. */
 static bool
 set_exception(const struct report *report, struct fz_arena *arena, struct group_stack *stack)
 {
     enum { NAME_MAX_BYTES = 256 };
-    const char *name = exception_name(report->crash.exception);
+    bool thrown = strcmp(stack->kind, "crash") == 0 || is_handled(stack->kind);
+    /* Of a hang it is what the SDK calls hangs. */
+    const char *name = thrown ? exception_name(report->crash.exception) : NULL;
     size_t len = name ? strnlen(name, NAME_MAX_BYTES) : 0;
     if (!name)
         return true;
@@ -204,12 +212,6 @@ set_termination(const struct report *report, struct fz_arena *arena, struct grou
 }
 
 /* ---- all of it ---- */
-
-static bool
-is_handled(const char *kind)
-{
-    return strcmp(kind, "error") == 0 || strcmp(kind, "message") == 0;
-}
 
 bool
 group_set_class(const struct report *report, struct fz_arena *arena, struct group_stack *stack)

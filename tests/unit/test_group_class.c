@@ -14,6 +14,7 @@ test_class(void **state)
         {{.exception = "SIGABRT"}, NULL, "crash"},
         {{.exception = "std::out_of_range"}, NULL, "std::out_of_range"},
         {{.exception = "Cart.Problem"}, "error", "error Cart.Problem"},
+        {{.exception = "App Hanging"}, "hang", "hang"},
         {{.reason = "Fatal error: Division by zero"}, NULL, "Swift: division by zero"},
         {{.reason = "Shop/Cart.swift:3: Fatal error: Unexpectedly found nil while implicitly "
                     "unwrapping an Optional value"},

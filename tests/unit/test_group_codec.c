@@ -160,11 +160,50 @@ test_largest(void **state)
     case_deinit(&c);
 }
 
+/* Every allocation fails in turn: an error each time, and the same result in the end. */
+static void
+test_oom(void **state)
+{
+    static struct group_case c;
+    struct group_result made, got;
+    struct group_rules rules;
+    struct fz_error err;
+    enum fz_code code = FZ_E_NO_MEMORY;
+    (void)state;
+    make(&c, &made);
+    int64_t n = 0;
+    for (; code != FZ_OK && n < 1000; n++) {
+        FZ_CLEANUP(fz_arena_deinit) struct fz_arena arena = fz_arena_make(64 << 20);
+        arena.fail_after = n;
+        code = group_rules_parse(fz_span_cstr("skip function \"x\"\nfingerprint use"), &arena,
+                                 &rules, &err);
+        if (code == FZ_OK)
+            code = group_report(&c.report, &rules, &arena, &got, &err);
+        if (code != FZ_OK)
+            assert_int_equal(err.code, FZ_E_NO_MEMORY);
+    }
+    assert_int_equal(code, FZ_OK);
+    assert_true(n > 20);
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer bytes = fz_buffer_make(0);
+    group_stack_encode(&made.stack, &bytes);
+    code = FZ_E_NO_MEMORY;
+    for (n = 0; code != FZ_OK && n < 1000; n++) {
+        FZ_CLEANUP(fz_arena_deinit) struct fz_arena arena = fz_arena_make(64 << 20);
+        struct group_stack stack;
+        arena.fail_after = n;
+        code = group_stack_decode(fz_buffer_span(&bytes), &arena, &stack, &err);
+        if (code != FZ_OK)
+            assert_int_equal(err.code, FZ_E_NO_MEMORY);
+    }
+    assert_int_equal(code, FZ_OK);
+    case_deinit(&c);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_round_trip), cmocka_unit_test(test_identity),
-        cmocka_unit_test(test_damaged), cmocka_unit_test(test_largest)};
+        cmocka_unit_test(test_damaged), cmocka_unit_test(test_largest), cmocka_unit_test(test_oom)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
