@@ -59,6 +59,7 @@ static const struct builtin raising[] = {
     {"swift::warning*", 0}, {"swift_deletedMethodError*", 0}, {"swift_reportError*", 0},
 };
 static const struct builtin memory[] = {
+    {"objc_*", 0}, {"_objc_*", 0}, {"object_*", 0}, {"class_*", 0}, {"_class_*", 0},
     {"objc_msgSend*", ANYWHERE}, {"_objc_msgSend*", 0}, {"objc_retain*", 0}, {"objc_release*", 0},
     {"_objc_release*", 0}, {"objc_store*", 0}, {"objc_autorelease*", 0}, {"_objc_rootRelease*", 0},
     {"_objc_rootRetain*", 0}, {"objc_destroyWeak*", 0}, {"objc_loadWeak*", 0}, {"objc_initWeak*", 0},
@@ -100,15 +101,15 @@ static const struct builtin bases[] = {
     {"EXExtensionMain*", 0}, {"xpc_main", 0}, {"_xpc_*main*", 0}, {"CFRunLoopRun*", 0},
     {"__CFRunLoop*", 0}, {"__CFRUNLOOP_*", 0}, {"_CFRunLoop*", 0}, {"-[NSRunLoop(NSRunLoop) run*", 0},
     {"-[UIApplication _run]", 0}, {"-[NSApplication run]", 0}, {"_dispatch_*", 0}, {"_pthread_*", 0},
-    {"pthread_start*", 0}, {"thread_start", 0}, {"start_wqthread", 0}, {"GSEventRunModal", 0},
+    {"pthread_start*", 0}, {"thread_start", 0}, {"start_wqthread", 0}, {"GSEventRun*", 0},
     {"__NSThread__start__", 0}, {"-[NSThread main]", 0}, {"__NSThreadPerformPerform", 0},
     {"std::__1::__thread_proxy*", ANYWHERE}, {"std::__thread_proxy*", ANYWHERE},
     {"swift_job_run*", 0}, {"swift::runJob*", 0}, {"completeTaskWithClosure*", 0},
     {"completeTask*", 0}, {"swift::AsyncTask::*", 0},
 };
 static const struct builtin reporters[] = {
-    {"KSCrash*", ANYWHERE}, {"kscrash_*", ANYWHERE}, {"kscm_*", ANYWHERE}, {"ksmc_*", ANYWHERE},
-    {"ksct_*", ANYWHERE}, {"kscrashreport_*", ANYWHERE}, {"-[KSCrash*", ANYWHERE}, {"+[KSCrash*", ANYWHERE},
+    {"KSCrash*", ANYWHERE}, {"kscrash*", ANYWHERE}, {"kscm_*", ANYWHERE}, {"ksmc_*", ANYWHERE},
+    {"ksct_*", ANYWHERE}, {"-[KSCrash*", ANYWHERE}, {"+[KSCrash*", ANYWHERE},
     {"sentrycrash*", ANYWHERE}, {"sentry_*", ANYWHERE}, {"-[Sentry*", ANYWHERE}, {"+[Sentry*", ANYWHERE},
     {"PLCrash*", ANYWHERE}, {"plcrash_*", ANYWHERE}, {"-[PLCrash*", ANYWHERE}, {"bsg_*", ANYWHERE},
     {"bsg_ks*", ANYWHERE}, {"-[Bugsnag*", ANYWHERE}, {"+[Bugsnag*", ANYWHERE}, {"FIRCLS*", ANYWHERE},
@@ -187,6 +188,27 @@ is_low_level(const struct group_image *image)
     return false;
 }
 
+/* Frameworks that are crash reporters, and call what they have replaced. */
+static bool
+is_reporter(const struct group_image *image)
+{
+    static const char *const names[] = {"KSCrash",       "KSCrashRecording",
+                                        "Sentry",        "SentryPrivate",
+                                        "CrashReporter", "PLCrashReporter",
+                                        "Bugsnag",       "FirebaseCrashlytics",
+                                        "Crashlytics",   "AppCenterCrashes",
+                                        "HockeySDK",     "Raygun4Apple",
+                                        "InstabugSDK",   "PLCrashReporter_DynamicFramework"};
+    if (!image->name || image->origin == GROUP_ORIGIN_SYSTEM ||
+        image->origin == GROUP_ORIGIN_EXECUTABLE)
+        return false;
+    for (size_t i = 0; i < FZ_ARRAY_LEN(names); i++) {
+        if (strcmp(image->name, names[i]) == 0)
+            return true;
+    }
+    return false;
+}
+
 static bool
 is_in_own_image(const struct group_stack *stack, const struct group_frame *frame)
 {
@@ -198,7 +220,10 @@ group_builtin_skip(const struct group_stack *stack, const struct group_frame *fr
 {
     static const struct group_skip artificial = {"compiler-made", false};
     static const struct group_skip low_level = {"runtime library", false};
+    static const struct group_skip reporter = {"crash reporter", false};
     bool own = is_in_own_image(stack, frame);
+    if (frame->image >= 0 && is_reporter(&stack->images[frame->image]))
+        return &reporter;
     if (!frame->name) {
         bool is_low = frame->image >= 0 && is_low_level(&stack->images[frame->image]);
         return is_low ? &low_level : NULL;

@@ -38,7 +38,8 @@ case_image(struct group_case *c, const char *name)
     *image = (struct report_image){
         .name = fz_arena_strdup(&c->arena, name), .has_uuid = true, .state = REPORT_IMAGE_MISSING};
     memset(image->uuid.bytes, (int)c->report.n_images + 1, sizeof(image->uuid.bytes));
-    bool own = strcmp(name, "Shop") == 0, kit = strcmp(name, "Kit") == 0;
+    bool own = strcmp(name, "Shop") == 0;
+    bool kit = strcmp(name, "Kit") == 0 || strcmp(name, "Bugsnag") == 0;
     const char *folder = own                               ? "/a/Shop.app"
                          : kit                             ? "/a/Shop.app/Frameworks/Kit.framework"
                          : fz_text_has_prefix(name, "lib") ? "/usr/lib"

@@ -32,6 +32,13 @@ static const struct {
     {"bare", "first own frame: Bare_load",
      .frames = FRAMES("Bare|Bare_load|Bare.m:3", "Shop|Cart_run", BASE)},
     {"run", "first own frame: Cart_run", .frames = FRAMES("Bare|Bare_load", "Shop|Cart_run", BASE)},
+    /* Reporters, linked in or frameworks, and the runtime. */
+    {"run", "first own frame: Cart_run",
+     .frames = FRAMES("libobjc.A.dylib|object_isClass", "Shop|kscrashsentry_report",
+                      "Bugsnag|anything", "Bugsnag", "Shop|Cart_run", BASE)},
+    {"main", "first own frame: main",
+     .frames = FRAMES("GraphicsServices|GSEventRun", "UIKitCore|UIApplicationMain", "Shop|main",
+                      "dyld|start")},
     /* The class is part of the key; general names of exceptions say nothing. */
     {"range", "first own frame: Cart_total", .frames = FRAMES("Shop|Cart_total", BASE),
      .exception = "NSRangeException"},
