@@ -176,20 +176,24 @@ declare(struct stack_maker *m, const struct report_symbol *symbol, struct group_
     return FZ_OK;
 }
 
-/* Could a later symbol file name it? */
+/* Could a later symbol file name it? One whose name is hidden by its BCSymbolMap, also where stored
+ * reports do not say that the image lacks one. */
 static bool
-awaits_symbols(const struct report_image *image)
+awaits_symbols(const struct report_image *image, const struct report_symbol *symbol)
 {
-    return image->has_uuid && (image->state != REPORT_IMAGE_FOUND || image->wants_better);
+    bool is_hidden = symbol && symbol->function && sym_demangle_is_hidden(symbol->function);
+    return image->has_uuid &&
+           (image->state != REPORT_IMAGE_FOUND || image->wants_better || is_hidden);
 }
 
 static void
-set_place(const struct stack_maker *m, const struct report_frame *from, struct group_frame *frame)
+set_place(const struct stack_maker *m, const struct report_frame *from,
+          const struct report_symbol *symbol, struct group_frame *frame)
 {
     if (from->image < 0 || (size_t)from->image >= m->report->n_images)
         return;
     const struct report_image *image = &m->report->images[from->image];
-    frame->awaits_symbols = awaits_symbols(image);
+    frame->awaits_symbols = awaits_symbols(image, symbol);
     frame->has_place = image->has_uuid && from->has_image_offset;
     frame->uuid = image->uuid;
     /* Of the call, not of where it returns to: clients disagree about the latter. */
@@ -253,7 +257,7 @@ add_symbol(struct stack_maker *m, const struct report_frame *from, size_t number
         if (!source_path(symbol->file, m->arena, &made.file))
             return fz_arena_fail(m->arena, err);
     } else if (!symbol->inlined) {
-        set_place(m, from, &made);
+        set_place(m, from, symbol, &made);
     } else {
         return FZ_OK; /* an inlined call without a name says nothing */
     }
@@ -287,7 +291,7 @@ add_frame(struct stack_maker *m, const struct report_frame *from, struct fz_erro
         if (!frame)
             return FZ_OK;
         frame->image = image;
-        set_place(m, from, frame);
+        set_place(m, from, NULL, frame);
         return FZ_OK;
     }
     enum fz_code code = FZ_OK;

@@ -5,6 +5,12 @@
 #include "base/text.h"
 #include "server/report/variables.h"
 
+static bool
+same_text(const char *a, const char *b)
+{
+    return a == b || (a && b && strcmp(a, b) == 0);
+}
+
 static void
 load_symbol_files(struct report_load *l, const json_t *list, struct report_image *image)
 {
@@ -16,6 +22,16 @@ load_symbol_files(struct report_load *l, const json_t *list, struct report_image
                                         .name = report_load_text(l, object, "name"),
                                         .sha256 = report_load_text(l, object, "sha256")};
     }
+}
+
+/* Names of a symbol table alone. An image of which no file named anything is not known to be one. */
+static bool
+lacks_dsym(const struct report_image *image)
+{
+    bool has_dsym = false;
+    for (size_t i = 0; i < image->n_files; i++)
+        has_dsym = has_dsym || same_text(image->files[i].kind, "dsym");
+    return image->state == REPORT_IMAGE_FOUND && image->n_files && !has_dsym;
 }
 
 void
@@ -38,13 +54,8 @@ report_load_images(struct report_load *l, const json_t *root)
         image->state = (enum report_image_state)report_load_choice(
             object, "symbols", report_image_state_names, FZ_ARRAY_LEN(report_image_state_names));
         load_symbol_files(l, json_object_get(object, "symbol_files"), image);
+        image->wants_better = lacks_dsym(image);
     }
-}
-
-static bool
-same_text(const char *a, const char *b)
-{
-    return a == b || (a && b && strcmp(a, b) == 0);
 }
 
 struct image_name {
@@ -101,6 +112,18 @@ load_symbol(struct report_load *l, const json_t *object, struct report_symbol *s
     report_load_variables(l, object, symbol);
 }
 
+/* The offset that names were looked up by: that of the call, where image_offset is that of where it
+ * returns to. Bits of Thumb and of pointer authentication are in some of the addresses only. */
+static uint64_t
+lookup_offset(const struct report *r, const struct report_frame *frame)
+{
+    uint64_t load = frame->image >= 0 ? r->images[frame->image].addr : 0;
+    uint64_t offset = frame->lookup_addr - load;
+    if (load && frame->lookup_addr >= load && frame->image_offset - offset <= 2)
+        return offset;
+    return frame->image_offset - (frame->image_offset && frame->lookup_addr != frame->addr);
+}
+
 static enum report_trust
 load_trust(const json_t *object)
 {
@@ -130,6 +153,8 @@ load_frame(struct report_load *l, const json_t *object, struct report_frame *fra
     frame->has_client_start =
         json_scan_u64(json_object_get(object, "symbol_address"), &frame->client_start);
     frame->image = find_image(l->report, object, frame);
+    if (frame->has_image_offset && frame->status != REPORT_FRAME_UNRESOLVED)
+        frame->lookup_offset = lookup_offset(l->report, frame);
     frame->samples = report_load_u32(object, "samples");
     frame->in_app = report_load_bool(object, "in_app");
     frame->rule = report_load_text(l, object, "rule");
