@@ -83,7 +83,8 @@ enum store_scope {
     STORE_SCOPE_UPLOAD = 2,
     STORE_SCOPE_READ = 4,
     STORE_SCOPE_ADMIN = 8,
-    STORE_SCOPE_VARIABLES = 16 /* with READ: values of variables, and captured memory */
+    STORE_SCOPE_VARIABLES = 16, /* with READ: values of variables, and captured memory */
+    STORE_SCOPE_WRITE = 32      /* change issues: their state, titles, comments */
 };
 enum { STORE_TOKEN_TEXT = 80 };
 
@@ -114,6 +115,10 @@ store_token_check(struct store *store, const char *text, struct store_token *ret
 /* The project that a token belongs to; 0 = all. NOT_FOUND. */
 FZ_MUST_CHECK enum fz_code store_token_project(struct store *store, int64_t id, int64_t *ret,
                                                struct fz_error *err);
+/* Its label, for the log of what was done with it. NOT_FOUND. */
+FZ_MUST_CHECK enum fz_code store_token_label(struct store *store, int64_t id,
+                                             struct fz_arena *arena, const char **ret,
+                                             struct fz_error *err);
 FZ_MUST_CHECK enum fz_code store_token_list(struct store *store, struct fz_arena *arena,
                                             struct store_token **ret, size_t *ret_n,
                                             struct fz_error *err);

@@ -91,7 +91,8 @@ FZ_MUST_CHECK enum fz_code store_activity_list(struct store *store, int64_t proj
  * own state and title stay with it. CONFLICT: they are the same. */
 FZ_MUST_CHECK enum fz_code store_issue_merge(struct store *store, int64_t project_id, int64_t from,
                                              int64_t into, const char *actor, struct fz_error *err);
-/* A new issue gets the variant (hex, as of struct store_report_issue) and its later reports.
+/* A new issue gets the variant and its later reports. `variant`: its hash in hex, of which 16 digits
+ * are enough, or its label.
  * NOT_FOUND: the issue has no such variant. CONFLICT: it has no other one. */
 FZ_MUST_CHECK enum fz_code store_issue_split(struct store *store, int64_t project_id,
                                              int64_t number, const char *variant, const char *actor,

@@ -1,10 +1,14 @@
 #include "storage/store_moves.h"
 
+#include <string.h>
+
 #include "base/json/write.h"
 #include "base/text.h"
 #include "storage/store_activity.h"
 #include "storage/store_issue_state.h"
 #include "storage/store_terms.h"
+
+enum { SHORT_HASH = 8 }; /* bytes of a variant's hash that reports show */
 
 static enum fz_code
 run_steps(struct sql *tx, const char *const *steps, size_t n, const struct sql_value args[2],
@@ -226,30 +230,42 @@ store_issue_merge(struct store *store, int64_t project_id, int64_t from, int64_t
     return code;
 }
 
+/* Which variant is meant: hashes between two that begin alike, or a label. */
+struct wanted {
+    uint8_t low[FZ_SHA256_LEN], high[FZ_SHA256_LEN];
+    const char *label;
+};
+
 struct part {
-    int64_t id, n_others; /* variants of the issue besides those with this hash */
+    int64_t n_others; /* variants of the issue besides those with this hash */
+    uint8_t sha256[FZ_SHA256_LEN];
     char label[STORE_TERM_BYTES + 1];
 };
 
 static enum fz_code
-find_part(struct sql *tx, const struct store_issue_row *issue, const uint8_t sha256[FZ_SHA256_LEN],
+find_part(struct sql *tx, const struct store_issue_row *issue, const struct wanted *wanted,
           struct part *ret, struct fz_error *err)
 {
-    const struct sql_value args[] = {sql_int(issue->id),
-                                     sql_blob(fz_span_make(sha256, FZ_SHA256_LEN))};
+    const struct sql_value args[] = {
+        sql_int(issue->id), sql_blob(fz_span_make(wanted->low, FZ_SHA256_LEN)),
+        sql_blob(fz_span_make(wanted->high, FZ_SHA256_LEN)), sql_text(wanted->label)};
     FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
-    enum fz_code code = sql_query(tx,
-                                  "SELECT id, label, (SELECT count(*) FROM variants WHERE issue_id "
-                                  "= $1 AND sha256 <> $2) FROM variants WHERE issue_id = $1 AND "
-                                  "sha256 = $2 ORDER BY id LIMIT 1",
-                                  args, FZ_ARRAY_LEN(args), &rows, err);
+    enum fz_code code =
+        sql_query(tx,
+                  "SELECT v.sha256, v.label, (SELECT count(*) FROM variants o WHERE "
+                  "o.issue_id = $1 AND o.sha256 <> v.sha256) FROM variants v WHERE "
+                  "v.issue_id = $1 AND (v.sha256 BETWEEN $2 AND $3 OR v.label = $4) "
+                  "ORDER BY CASE WHEN v.label = $4 THEN 1 ELSE 0 END, v.id LIMIT 1",
+                  args, FZ_ARRAY_LEN(args), &rows, err);
     bool row = sql_row(&rows, &code, err);
     if (code != FZ_OK)
         return code;
     if (!row)
         return fz_fail(err, FZ_E_NOT_FOUND, "issue %lld has no such variant",
                        (long long)issue->number);
-    ret->id = sql_col_int(&rows, 0);
+    struct fz_span sha256 = sql_col_bytes(&rows, 0);
+    if (sha256.len == FZ_SHA256_LEN)
+        memcpy(ret->sha256, sha256.data, FZ_SHA256_LEN);
     sql_col_copy(&rows, 1, ret->label, sizeof(ret->label));
     ret->n_others = sql_col_int(&rows, 2);
     return ret->n_others ? FZ_OK
@@ -278,7 +294,7 @@ move_part(struct sql *tx, int64_t issue_id, const uint8_t sha256[FZ_SHA256_LEN],
 }
 
 static enum fz_code
-split(struct store *store, int64_t project_id, int64_t number, const uint8_t sha256[FZ_SHA256_LEN],
+split(struct store *store, int64_t project_id, int64_t number, const struct wanted *wanted,
       const char *actor, int64_t *ret_number, struct fz_error *err)
 {
     struct store_issue_row issue;
@@ -290,11 +306,11 @@ split(struct store *store, int64_t project_id, int64_t number, const uint8_t sha
     if (code == FZ_OK)
         code = store_issue_lock(tx, project_id, number, &arena, &issue, err);
     if (code == FZ_OK)
-        code = find_part(tx, &issue, sha256, &part, err);
+        code = find_part(tx, &issue, wanted, &part, err);
     if (code == FZ_OK)
         code = store_issue_add(tx, project_id, issue.id, issue.title, &id, &new_number, err);
     if (code == FZ_OK)
-        code = move_part(tx, issue.id, sha256, id, err);
+        code = move_part(tx, issue.id, part.sha256, id, err);
     if (code == FZ_OK)
         code = store_issue_total(tx, issue.id, err);
     if (code == FZ_OK)
@@ -319,13 +335,19 @@ enum fz_code
 store_issue_split(struct store *store, int64_t project_id, int64_t number, const char *variant,
                   const char *actor, int64_t *ret_number, struct fz_error *err)
 {
-    uint8_t sha256[FZ_SHA256_LEN];
+    struct wanted wanted = {.label = variant};
+    size_t len = strlen(variant);
     int n_tries = 0;
     enum fz_code code;
-    if (!store_is_sha256(variant) || !fz_text_unhex(fz_span_cstr(variant), sha256))
-        return fz_fail(err, FZ_E_NOT_FOUND, "issue %lld has no such variant", (long long)number);
+    memset(wanted.high, 0xff, sizeof(wanted.high));
+    /* A text that is not hex is a label; then no hash is between the two. */
+    if (len < 2 * SHORT_HASH || len > 2 * FZ_SHA256_LEN || len % 2 ||
+        !fz_text_unhex(fz_span_cstr(variant), wanted.low))
+        memset(wanted.high, 0, sizeof(wanted.high));
+    else
+        memcpy(wanted.high, wanted.low, len / 2);
     do
-        code = split(store, project_id, number, sha256, actor, ret_number, err);
+        code = split(store, project_id, number, &wanted, actor, ret_number, err);
     while (sql_try_again(store->sql, code, &n_tries));
     return code;
 }

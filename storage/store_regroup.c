@@ -23,7 +23,7 @@ store_ungrouped_count(struct store *store, uint64_t most, uint64_t *ret, struct 
     int64_t n = 0;
     enum fz_code code = sql_number(store->sql,
                                    "SELECT count(*) FROM (SELECT 1 FROM reports WHERE " UNGROUPED
-                                   " LIMIT $1) AS some",
+                                   " LIMIT $1) AS n_left",
                                    args, 1, &n, NULL, err);
     if (code == FZ_OK)
         *ret = (uint64_t)n;

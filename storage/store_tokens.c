@@ -41,7 +41,7 @@ store_token_add(struct store *store, int64_t project_id, unsigned scopes, const 
                 const char *text, int64_t *ret_id, struct fz_error *err)
 {
     static const unsigned all = STORE_SCOPE_INGEST | STORE_SCOPE_UPLOAD | STORE_SCOPE_READ |
-                                STORE_SCOPE_ADMIN | STORE_SCOPE_VARIABLES;
+                                STORE_SCOPE_ADMIN | STORE_SCOPE_VARIABLES | STORE_SCOPE_WRITE;
     /* Unknown bits would become scopes of a later version. */
     if (scopes == 0 || (scopes & ~all) != 0)
         return fz_fail(err, FZ_E_MALFORMED, "a token needs at least one of the known scopes");
@@ -131,6 +131,28 @@ store_token_project(struct store *store, int64_t id, int64_t *ret, struct fz_err
     if (code == FZ_OK)
         *ret = project;
     return code;
+}
+
+enum fz_code
+store_token_label(struct store *store, int64_t id, struct fz_arena *arena, const char **ret,
+                  struct fz_error *err)
+{
+    const struct sql_value args[] = {sql_int(id)};
+    const char *label = NULL;
+    FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
+    enum fz_code code = sql_query(store->sql, "SELECT label, hint FROM tokens WHERE id = $1", args,
+                                  FZ_ARRAY_LEN(args), &rows, err);
+    bool row = sql_row(&rows, &code, err);
+    if (code == FZ_OK && !row)
+        return fz_fail(err, FZ_E_NOT_FOUND, "there is no token %lld", (long long)id);
+    if (code != FZ_OK)
+        return code;
+    /* One that was made without a label is known by its first characters. */
+    label = sql_col_text(&rows, sql_col_bytes(&rows, 0).len ? 0 : 1, arena);
+    if (!label)
+        return fz_arena_fail(arena, err);
+    *ret = label;
+    return FZ_OK;
 }
 
 enum fz_code

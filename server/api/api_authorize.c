@@ -74,6 +74,7 @@ scope_name(unsigned scope)
            : scope == STORE_SCOPE_UPLOAD    ? "upload"
            : scope == STORE_SCOPE_READ      ? "read"
            : scope == STORE_SCOPE_VARIABLES ? "variables"
+           : scope == STORE_SCOPE_WRITE     ? "write"
                                             : "admin";
 }
 

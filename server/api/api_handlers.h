@@ -26,6 +26,12 @@ FZ_MUST_CHECK enum fz_code api_symbol_get(struct api_call *call, struct fz_error
 FZ_MUST_CHECK enum fz_code api_symbol_delete(struct api_call *call, struct fz_error *err);
 FZ_MUST_CHECK enum fz_code api_symbol_known(struct api_call *call, struct fz_error *err);
 FZ_MUST_CHECK enum fz_code api_symbol_missing(struct api_call *call, struct fz_error *err);
+FZ_MUST_CHECK enum fz_code api_issue_patch(struct api_call *call,
+                                           struct fz_error *err); /* api_issue_actions.c */
+FZ_MUST_CHECK enum fz_code api_issue_activity(struct api_call *call, struct fz_error *err);
+FZ_MUST_CHECK enum fz_code api_issue_comment(struct api_call *call, struct fz_error *err);
+FZ_MUST_CHECK enum fz_code api_issue_merge(struct api_call *call, struct fz_error *err);
+FZ_MUST_CHECK enum fz_code api_issue_split(struct api_call *call, struct fz_error *err);
 FZ_MUST_CHECK enum fz_code api_project_get(struct api_call *call,
                                            struct fz_error *err); /* api_project.c */
 FZ_MUST_CHECK enum fz_code api_project_put(struct api_call *call, struct fz_error *err);

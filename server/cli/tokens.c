@@ -13,11 +13,9 @@ enum { ARENA_BYTES = 64 * 1024 * 1024 };
 static const struct {
     const char *name;
     unsigned scope;
-} scopes[] = {{"ingest", STORE_SCOPE_INGEST},
-              {"upload", STORE_SCOPE_UPLOAD},
-              {"read", STORE_SCOPE_READ},
-              {"variables", STORE_SCOPE_VARIABLES},
-              {"admin", STORE_SCOPE_ADMIN}};
+} scopes[] = {{"ingest", STORE_SCOPE_INGEST}, {"upload", STORE_SCOPE_UPLOAD},
+              {"read", STORE_SCOPE_READ},     {"variables", STORE_SCOPE_VARIABLES},
+              {"write", STORE_SCOPE_WRITE},   {"admin", STORE_SCOPE_ADMIN}};
 
 enum fz_code
 token_scopes_set(const struct option_spec *option FZ_UNUSED, void *field, const char *text,
@@ -30,9 +28,10 @@ token_scopes_set(const struct option_spec *option FZ_UNUSED, void *field, const 
                (strlen(scopes[i].name) != len || strncmp(scopes[i].name, text, len) != 0))
             i++;
         if (i == FZ_ARRAY_LEN(scopes))
-            return fz_fail(err, FZ_E_MALFORMED,
-                           "%s: '%.*s' is not one of: ingest, upload, read, variables, admin",
-                           where, (int)len, text);
+            return fz_fail(
+                err, FZ_E_MALFORMED,
+                "%s: '%.*s' is not one of: ingest, upload, read, variables, write, admin", where,
+                (int)len, text);
         found |= scopes[i].scope;
         text += len + (text[len] == ',');
     }
@@ -47,7 +46,7 @@ token_request_check(const struct token_request *request, struct fz_error *err)
 {
     if (!request->scopes)
         return fz_fail(err, FZ_E_MALFORMED,
-                       "--scope SCOPE is missing: ingest, upload, read, variables or admin");
+                       "--scope SCOPE is missing: ingest, upload, read, variables, write or admin");
     if (request->sentry_url && request->scopes == STORE_SCOPE_INGEST)
         return fz_fail(err, FZ_E_MALFORMED,
                        "--sentry-url is for tokens; an ingest key has another form");

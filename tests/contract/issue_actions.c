@@ -389,6 +389,10 @@ test_merge_and_split(void **state)
     /* A variant of the merged one gets an issue of its own. */
     assert_ok(c, store_issue_split(c->store, c->project, 1, hex("z"), by, &split, &c->err));
     assert_int_equal(split, 3);
+    assert_fails(c, FZ_E_NOT_FOUND,
+                 store_issue_split(c->store, c->project, 1, "SIGABRT", by, &split, &c->err));
+    assert_fails(c, FZ_E_NOT_FOUND,
+                 store_issue_split(c->store, c->project, 1, "7a", by, &split, &c->err));
     assert_int_equal(contract_number_of(c, other), 3);
     assert_int_equal(contract_issue(c, 3).n_reports, 2);
     assert_int_equal(contract_issue(c, 3).n_users, 1);
@@ -405,6 +409,13 @@ test_merge_and_split(void **state)
     assert_ok(c, store_issue_merge(c->store, c->project, 3, 1, by, &c->err));
     assert_int_equal(contract_number_of(c, contract_group_add(c, &b2)), 1);
     assert_int_equal(contract_issue(c, 1).n_users, 2);
+    contract_recount(c);
+    /* By its label, and by the beginning of its hash. */
+    assert_ok(c, store_issue_split(c->store, c->project, 1, "z", by, &split, &c->err));
+    assert_int_equal(contract_number_of(c, other), split);
+    assert_ok(c,
+              store_issue_split(c->store, c->project, 1, "7900000000000000", by, &split, &c->err));
+    assert_int_equal(contract_number_of(c, id), split);
     contract_recount(c);
 }
 

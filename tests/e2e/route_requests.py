@@ -166,6 +166,30 @@ def symbols(token, zipped, slice_bytes):
     return found
 
 
+def crash(function, signal):
+    frames = [{"address": "0x100001000", "function": function}]
+    image = {"uuid": UUID, "name": "Shop", "path": "/X/Shop.app/Shop", "address": "0x100000000", "size": 65536}
+    return json.dumps({"framezero": 1, "crash": {"signal": signal}, "images": [image],
+                       "threads": [{"index": 0, "crashed": True, "frames": frames}]}).encode()
+
+
+def issues(server):
+    numbers = []
+    for function, signal in (("pay()", "SIGSEGV"), ("checkout(int)", "SIGSEGV"), ("pay()", "SIGTRAP")):
+        report = server.request("POST", "/api/v1/reports?wait=20", body=crash(function, signal))[1]
+        numbers.append(report["issue"]["number"])
+    pay, checkout = f"/api/v1/issues/{numbers[0]}", f"/api/v1/issues/{numbers[1]}"
+    return {
+        ("PATCH", "/api/v1/issues/{number}"):
+            Request(pay, b'{"resolved_in": ["4.3", "next"], "assignee": "anna", "title": "Paying"}'),
+        ("GET", "/api/v1/issues/{number}/activity"): Request(f"{pay}/activity?limit=10"),
+        ("POST", "/api/v1/issues/{number}/comments"): Request(f"{pay}/comments", b'{"text": "seen"}', status=201),
+        ("POST", "/api/v1/issues/{number}/split"): Request(f"{pay}/split", b'{"variant": "SIGTRAP"}'),
+        ("POST", "/api/v1/issues/{number}/merge"):
+            Request(f"{checkout}/merge", json.dumps({"into": numbers[0]}).encode()),
+    }
+
+
 def build(server, sample):
     with open(os.path.join(sample, "Demo.dSYM.zip"), "rb") as f:
         zipped = f.read()
@@ -184,6 +208,7 @@ def build(server, sample):
         ("GET", "/api/v1/project"): Request("/api/v1/project"),
         ("PUT", "/api/v1/project"): Request("/api/v1/project", b'{"cut_prefixes": ["/Users/ci/build/shop/"]}'),
     }
+    found.update(issues(server))
     found.update(reports(server, server.ingest_key, report))
     found.update(symbols(server.admin_token, zipped, slice_bytes))
     return found
