@@ -45,6 +45,9 @@ bool group_find_cycle(const struct group_stack *stack, struct group_cycle *ret);
 
 /* ---- words.c ---- */
 
+/* The text on one line: a space for each character that is not shown. NULL when memory is out. */
+const char *group_line(const char *text, struct fz_arena *arena);
+
 /* class_text, of the class alone. False when memory is out; so are the following. */
 bool group_class_text(const struct group_stack *stack, struct fz_arena *arena, const char **ret);
 /* title and words, once all else of the key is set. */

@@ -35,7 +35,6 @@ fault_kind(const struct report_crash *crash)
     return NULL;
 }
 
-/* Control characters would break a list's line. */
 static void
 append(struct fz_buffer *out, const char *separator, const char *text, size_t max)
 {
@@ -43,8 +42,7 @@ append(struct fz_buffer *out, const char *separator, const char *text, size_t ma
     size_t len = strnlen(text, max);
     while (len && ((uint8_t)text[len] & 0xc0) == 0x80) /* not inside a character */
         len--;
-    for (size_t i = 0; i < len; i++)
-        fz_buffer_char(out, (uint8_t)text[i] < ' ' || text[i] == 0x7f ? ' ' : text[i]);
+    fz_buffer_append(out, text, len);
 }
 
 enum fz_code
@@ -74,9 +72,11 @@ group_variant(const struct report *report, const struct group_stack *stack,
         append(&label, ": ", message, GROUP_MESSAGE_MAX);
     if (label.len == 0)
         fz_buffer_text(&label, "unknown");
+    ret->label = label.failed ? NULL : group_line(fz_buffer_cstr(&label), arena);
+    if (!ret->label)
+        return fz_arena_fail(arena, err);
     struct fz_sha256 hash = fz_sha256_make();
-    fz_sha256_add(&hash, fz_buffer_span(&label));
+    fz_sha256_add(&hash, fz_span_cstr(ret->label));
     fz_sha256_end(&hash, ret->hash);
-    ret->label = label.failed ? NULL : fz_arena_text(arena, fz_buffer_span(&label));
-    return ret->label ? FZ_OK : fz_arena_fail(arena, err);
+    return FZ_OK;
 }

@@ -2,9 +2,45 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "server/group/parts.h"
 
 enum { WORDS_MAX = 6, SKIPPED_MAX = 5 };
+
+/* ---- one line ---- */
+
+/* Of the character at `at`: C0 and C1 controls, separators of lines, and the marks of direction (UAX #9),
+ * which make "gpj.exe" of "exe.jpg". Names come from clients. */
+static bool
+is_shown(const uint8_t *at, size_t len)
+{
+    uint32_t c = at[0];
+    if (len == 1)
+        return c >= ' ' && c != 0x7f;
+    c = len == 2 ? (c & 0x1f) << 6 | (at[1] & 0x3f) : 0;
+    if (len == 3)
+        c = (at[0] & 0x0fu) << 12 | (at[1] & 0x3fu) << 6 | (at[2] & 0x3fu);
+    return !(c >= 0x80 && c < 0xa0) && c != 0x61c && c != 0x200e && c != 0x200f &&
+           !(c >= 0x2028 && c <= 0x202e) && !(c >= 0x2066 && c <= 0x2069) && c != 0xfeff;
+}
+
+const char *
+group_line(const char *text, struct fz_arena *arena)
+{
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
+    struct fz_span rest = fz_span_cstr(text);
+    while (rest.len) {
+        size_t len = fz_text_utf8_len(rest);
+        if (len && is_shown(rest.data, len))
+            fz_buffer_append(&out, rest.data, len);
+        else
+            fz_buffer_char(&out, ' ');
+        rest = fz_span_from(rest, len ? len : 1);
+    }
+    return out.failed ? NULL : fz_arena_text(arena, fz_text_trim(fz_buffer_span(&out)));
+}
+
+/* ---- the class ---- */
 
 /* "NSRangeException", "Swift: index out of range", "hang 0x8badf00d", "crash". */
 bool
@@ -54,6 +90,9 @@ set_title(const struct group_stack *stack, struct fz_arena *arena, struct group_
         key->title = key->anchor;
     else
         key->title = fz_arena_printf(arena, "%s in %s", class_text, key->anchor);
+    key->title = key->title ? group_line(key->title, arena) : NULL;
+    if (key->title && !*key->title)
+        key->title = "(no title)";
     return key->title != NULL;
 }
 
@@ -131,6 +170,7 @@ group_explain(const struct group_stack *stack, struct fz_arena *arena, struct gr
     if (*skipped)
         words[n++] = skipped;
     for (size_t i = 0; i < n; i++) {
+        words[i] = words[i] ? group_line(words[i], arena) : NULL;
         if (!words[i])
             return false;
     }

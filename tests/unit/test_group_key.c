@@ -205,6 +205,29 @@ test_texts(void **state)
     case_deinit(&c);
 }
 
+/* What a list and a message show is one line without anything that moves or hides the rest of it. */
+static void
+test_one_line(void **state)
+{
+    static struct group_case c;
+    struct group_result result;
+    (void)state;
+    case_init(&c);
+    case_add_all(&c,
+                 FRAMES("Shop|pay\x1b[2J\n\xe2\x80\xae\xe2\x81\xa6lla\xc2\x85\xef\xbb\xbf\x7f"));
+    c.report.crash = (struct report_crash){.signal = "SIG\rX", .reason = "a\xe2\x80\xa8\xc2\x9f b"};
+    case_group(&c, NULL, &result);
+    assert_string_equal(result.key.title, "pay [2J   lla");
+    assert_string_equal(result.key.words[0], "first own frame: pay [2J   lla");
+    assert_string_equal(result.variant.label, "SIG X: a   b");
+    case_deinit(&c);
+    case_init(&c);
+    case_add_all(&c, FRAMES("Shop| \t "));
+    case_group(&c, NULL, &result);
+    assert_string_equal(result.key.title, "(no title)");
+    case_deinit(&c);
+}
+
 /* Two bugs in one function: another line or another message, the same key. */
 static void
 test_variants(void **state)
@@ -322,7 +345,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_keys),       cmocka_unit_test(test_texts),
         cmocka_unit_test(test_variants),   cmocka_unit_test(test_recursion),
-        cmocka_unit_test(test_long_stack),
+        cmocka_unit_test(test_long_stack), cmocka_unit_test(test_one_line),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
