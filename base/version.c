@@ -320,6 +320,22 @@ fz_version_read(const char *version, struct fz_version *ret)
     return true;
 }
 
+void
+fz_release_split(const char *text, struct fz_release *ret)
+{
+    const char *at = text ? strrchr(text, '@') : NULL;
+    *ret = (struct fz_release){.version = text ? fz_span_cstr(text) : (struct fz_span){NULL, 0}};
+    if (!at)
+        return;
+    ret->app = fz_span_make(text, (size_t)(at - text));
+    ret->version = fz_span_cstr(at + 1);
+    const char *plus = strchr(at + 1, '+');
+    if (!plus)
+        return;
+    ret->version = fz_span_make(at + 1, (size_t)(plus - at - 1));
+    ret->build = fz_span_cstr(plus + 1);
+}
+
 /* ---- branches and regressions ---- */
 
 bool

@@ -23,6 +23,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/span.h"
+
 enum {
     FZ_VERSION_TEXT = 512,      /* bytes of a text that are read */
     FZ_VERSION_NUMBERS = 8,     /* numbers that count */
@@ -69,6 +71,15 @@ bool fz_version_read(const char *version, struct fz_version *ret);
 /* Are both on one branch, the versions that share their first two numbers ("10.18.7" and "10.18", "10.18.0.4")? A version that
  * is not ordered is on none. */
 bool fz_version_same_branch(const char *a, const char *b);
+
+/*
+ * The parts of a release as Sentry's SDKs write it, "com.acme.shop@4.2+4201": app, version, build; each may be empty. Without "@"
+ * all of it is the version, in which "+" has no meaning. Spans of the text, which may be NULL.
+ */
+struct fz_release {
+    struct fz_span app, version, build;
+};
+void fz_release_split(const char *text, struct fz_release *ret);
 
 /* Where a bug was fixed. */
 struct fz_version_fix {

@@ -8,6 +8,7 @@ endif()
 fz_unit_test(error)
 fz_unit_test(file)
 fz_unit_test(form)
+fz_unit_test(hll m)
 fz_unit_test(platform Threads::Threads)
 # The portable calls pass the same test. The program's own object comes before the one of fz_base.
 if(NOT FZ_PORTABLE)

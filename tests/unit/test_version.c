@@ -190,6 +190,32 @@ test_bound(void **state FZ_UNUSED)
 }
 
 static void
+test_release(void **state FZ_UNUSED)
+{
+    static const struct {
+        const char *text, *want;
+    } rows[] = {
+        {"com.acme.shop@4.2+4201", "com.acme.shop|4.2|4201"},
+        {"com.acme.shop@4.2", "com.acme.shop|4.2|"},
+        {"@4.2+", "|4.2|"},
+        {"a@b@1+2+3", "a@b|1|2+3"},
+        {"4.2+4201", "|4.2+4201|"},
+        {"a@", "a||"},
+        {"", "||"},
+        {NULL, "||"},
+    };
+    for (size_t i = 0; i < FZ_ARRAY_LEN(rows); i++) {
+        struct fz_release r;
+        char got[64];
+        fz_release_split(rows[i].text, &r);
+        snprintf(got, sizeof(got), "%.*s|%.*s|%.*s", (int)r.app.len, (const char *)r.app.data,
+                 (int)r.version.len, (const char *)r.version.data, (int)r.build.len,
+                 (const char *)r.build.data);
+        assert_string_equal(got, rows[i].want);
+    }
+}
+
+static void
 test_read(void **state FZ_UNUSED)
 {
     static const struct {
@@ -354,11 +380,11 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_order),      cmocka_unit_test(test_key),
-        cmocka_unit_test(test_key_end),    cmocka_unit_test(test_bound),
-        cmocka_unit_test(test_read),       cmocka_unit_test(test_branch),
-        cmocka_unit_test(test_regression), cmocka_unit_test(test_hostile),
-        cmocka_unit_test(test_longest),
+        cmocka_unit_test(test_order),   cmocka_unit_test(test_key),
+        cmocka_unit_test(test_key_end), cmocka_unit_test(test_bound),
+        cmocka_unit_test(test_release), cmocka_unit_test(test_read),
+        cmocka_unit_test(test_branch),  cmocka_unit_test(test_regression),
+        cmocka_unit_test(test_hostile), cmocka_unit_test(test_longest),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,6 +14,7 @@
 
 #include "base/json/scan.h"
 #include "base/json/walk.h"
+#include "base/version.h"
 #include "server/ingest/common/format.h"
 #include "server/ingest/sentry/sentry.h"
 
@@ -123,22 +124,16 @@ static void
 read_release(struct ingest_builder *b, const char *release)
 {
     struct report *r = b->report;
-    /* sentry-cocoa's "com.example.demo@1.2+34"; an app may set any other text. */
-    const char *at = release ? strrchr(release, '@') : NULL;
-    const char *version = at ? at + 1 : release;
-    if (!version)
-        return;
-    /* Without "@" the text is whatever the app chose, where "+" has no meaning. */
-    const char *plus = at ? strchr(version, '+') : NULL;
-    size_t len = plus ? (size_t)(plus - version) : strlen(version);
-    bool has_id = at && at > release;
-    if (has_id && !r->app_id)
-        r->app_id = fz_arena_text(b->arena, fz_span_make(release, (size_t)(at - release)));
-    if (!r->app_version && len)
-        r->app_version = fz_arena_text(b->arena, fz_span_make(version, len));
-    if (!r->app_build && plus && plus[1])
-        r->app_build = fz_arena_strdup(b->arena, plus + 1);
-    b->failed = b->failed || (has_id && !r->app_id) || (len && !r->app_version);
+    struct fz_release parts;
+    fz_release_split(release, &parts);
+    if (parts.app.len && !r->app_id)
+        r->app_id = fz_arena_text(b->arena, parts.app);
+    if (parts.version.len && !r->app_version)
+        r->app_version = fz_arena_text(b->arena, parts.version);
+    if (parts.build.len && !r->app_build)
+        r->app_build = fz_arena_text(b->arena, parts.build);
+    b->failed = b->failed || (parts.app.len && !r->app_id) ||
+                (parts.version.len && !r->app_version) || (parts.build.len && !r->app_build);
 }
 
 static void

@@ -1,0 +1,197 @@
+/*
+ * A hash has 64 bits: the lowest 12 choose a register, and the register keeps the highest number of zeros, plus one, that the
+ * other 52 bits began with.
+ *
+ *   hash 0x0010000000000abc → register 0xabc; the upper 52 bits are 0x0010000000000: 11 zeros, so the register becomes 12
+ *
+ * Encoded, by the first byte:
+ *
+ *   1   for each register that is set, in their order: u16 its number, little-endian, u8 its value
+ *   2   4,096 values
+ */
+#include "base/hll.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/reader.h"
+
+enum {
+    FORM_FEW = 1,
+    FORM_ALL = 2,
+    FEW_BYTES = 3, /* of one register */
+    FEW_MAX = FZ_HLL_REGISTERS / FEW_BYTES,
+    RANK_MAX = 64 - FZ_HLL_BITS + 1
+};
+
+/* ---- hashes ---- */
+
+/* The last steps of MurmurHash3: each bit of the input changes half of the output. */
+static uint64_t
+mix(uint64_t h)
+{
+    h = (h ^ (h >> 33)) * 0xff51afd7ed558ccd;
+    h = (h ^ (h >> 33)) * 0xc4ceb9fe1a85ec53;
+    return h ^ (h >> 33);
+}
+
+uint64_t
+fz_hll_hash(struct fz_span thing)
+{
+    uint64_t h = 0xcbf29ce484222325; /* FNV-1a */
+    for (size_t i = 0; i < thing.len; i++)
+        h = (h ^ thing.data[i]) * 0x100000001b3;
+    return mix(h);
+}
+
+uint64_t
+fz_hll_hash_number(int64_t number)
+{
+    /* mix() leaves 0 as it is. */
+    return mix((uint64_t)number + 0x9e3779b97f4a7c15);
+}
+
+/* ---- count ---- */
+
+static uint8_t
+rank_of(uint64_t hash)
+{
+    uint64_t rest = hash >> FZ_HLL_BITS;
+    uint8_t rank = 1;
+    for (uint64_t bit = UINT64_C(1) << (63 - FZ_HLL_BITS); bit && !(rest & bit); bit >>= 1)
+        rank++;
+    return rank;
+}
+
+bool
+fz_hll_add(struct fz_hll *hll, uint64_t hash)
+{
+    uint8_t *at = &hll->registers[hash % FZ_HLL_REGISTERS];
+    uint8_t rank = rank_of(hash);
+    if (rank <= *at)
+        return false;
+    *at = rank;
+    return true;
+}
+
+void
+fz_hll_merge(struct fz_hll *into, const struct fz_hll *from)
+{
+    for (size_t i = 0; i < FZ_HLL_REGISTERS; i++) {
+        if (from->registers[i] > into->registers[i])
+            into->registers[i] = from->registers[i];
+    }
+}
+
+/* Of registers that are still empty: x + sum of x^(2^k) * 2^(k-1). x is a share, below 1. */
+static double
+sigma(double x)
+{
+    double y = 1, z = x, before;
+    do {
+        before = z;
+        x *= x;
+        z += x * y;
+        y += y;
+    } while (z != before);
+    return z;
+}
+
+/* Of registers that cannot rise any more; x is the share of the others. */
+static double
+tau(double x)
+{
+    double y = 1, z = 1 - x, before;
+    if (x <= 0 || x >= 1)
+        return 0;
+    do {
+        before = z;
+        x = sqrt(x);
+        y /= 2;
+        z -= (1 - x) * (1 - x) * y;
+    } while (z != before);
+    return z / 3;
+}
+
+uint64_t
+fz_hll_count(const struct fz_hll *hll)
+{
+    static const double half_over_ln2 = 0.72134752044448170368, m = FZ_HLL_REGISTERS;
+    unsigned n[RANK_MAX + 1] = {0};
+    for (size_t i = 0; i < FZ_HLL_REGISTERS; i++)
+        n[hll->registers[i] <= RANK_MAX ? hll->registers[i] : RANK_MAX]++;
+    if (n[0] == FZ_HLL_REGISTERS)
+        return 0;
+    double z = m * tau(1 - n[RANK_MAX] / m);
+    for (int k = RANK_MAX - 1; k >= 1; k--)
+        z = (z + n[k]) / 2;
+    z += m * sigma(n[0] / m);
+    double count = half_over_ln2 * m * m / z;
+    /* Registers that were made up: no number of things leads there. */
+    return count < 1e18 ? (uint64_t)(count + 0.5) : UINT64_C(1000000000000000000);
+}
+
+/* ---- bytes ---- */
+
+void
+fz_hll_encode(const struct fz_hll *hll, struct fz_buffer *out)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < FZ_HLL_REGISTERS; i++)
+        n += hll->registers[i] != 0;
+    fz_buffer_char(out, n <= FEW_MAX ? FORM_FEW : FORM_ALL);
+    if (n > FEW_MAX) {
+        fz_buffer_append(out, hll->registers, FZ_HLL_REGISTERS);
+        return;
+    }
+    for (size_t i = 0; i < FZ_HLL_REGISTERS; i++) {
+        const uint8_t one[FEW_BYTES] = {(uint8_t)(i & 0xff), (uint8_t)(i >> 8), hll->registers[i]};
+        if (hll->registers[i])
+            fz_buffer_append(out, one, FEW_BYTES);
+    }
+}
+
+static void
+read_all(struct fz_reader *r, struct fz_hll *ret)
+{
+    struct fz_span bytes = fz_read_bytes(r, FZ_HLL_REGISTERS);
+    if (bytes.len == FZ_HLL_REGISTERS)
+        memcpy(ret->registers, bytes.data, FZ_HLL_REGISTERS);
+}
+
+static bool
+read_few(struct fz_reader *r, struct fz_hll *ret)
+{
+    while (fz_read_left(r) > 0 && !r->failed) {
+        uint16_t at = fz_read_u16(r);
+        uint8_t rank = fz_read_u8(r);
+        if (at >= FZ_HLL_REGISTERS)
+            return false;
+        ret->registers[at] = rank;
+    }
+    return true;
+}
+
+enum fz_code
+fz_hll_merge_encoded(struct fz_hll *into, struct fz_span bytes, struct fz_error *err)
+{
+    struct fz_hll read = {{0}};
+    struct fz_reader r = fz_reader_make(bytes, "counter");
+    if (bytes.len == 0)
+        return FZ_OK;
+    uint8_t form = fz_read_u8(&r);
+    bool sound = true;
+    if (form == FORM_ALL)
+        read_all(&r, &read);
+    else
+        sound = form == FORM_FEW && read_few(&r, &read);
+    enum fz_code code = fz_read_done(&r, err);
+    if (code != FZ_OK)
+        return code;
+    for (size_t i = 0; i < FZ_HLL_REGISTERS; i++)
+        sound = sound && read.registers[i] <= RANK_MAX;
+    if (!sound || fz_read_left(&r) > 0)
+        return fz_fail(err, FZ_E_MALFORMED, "counter: it has a register that there is not");
+    fz_hll_merge(into, &read);
+    return FZ_OK;
+}
