@@ -92,6 +92,7 @@ copy_counted(const struct ingest_counted *from, struct fz_arena *arena, struct p
         const struct ingest_session *one = &from->sessions[i];
         sessions[i] = (struct proto_session){.release = one->release,
                                              .environment = one->environment,
+                                             .user = one->user,
                                              .started_ms = one->started_ms,
                                              .outcome = (uint8_t)one->outcome};
         memcpy(sessions[i].sid, one->sid, sizeof(one->sid));

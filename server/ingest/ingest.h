@@ -111,6 +111,7 @@ enum ingest_outcome {
 struct ingest_session { /* one run of the app, or many with `n` */
     char sid[FZ_UUID_TEXT];
     const char *release, *environment; /* NULL = not given */
+    const char *user;                  /* who ran it, or on which device; NULL = not given */
     int64_t started_ms;                /* 0 = not given */
     enum ingest_outcome outcome;       /* of one run */
     uint32_t n[INGEST_OUTCOMES];       /* of many, whose sid is "" */

@@ -145,6 +145,7 @@ code_session(struct proto_coder *c, void *record)
     code_id(c, session->sid);
     proto_text(c, &session->release, PROTO_TEXT_MAX);
     proto_text(c, &session->environment, PROTO_TEXT_MAX);
+    proto_text(c, &session->user, PROTO_TEXT_MAX);
     proto_i64(c, &session->started_ms);
     session->outcome = (uint8_t)proto_choice(c, session->outcome, 0, PROTO_OUTCOMES);
     for (size_t i = 0; i < PROTO_OUTCOMES; i++)

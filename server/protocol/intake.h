@@ -58,7 +58,7 @@ struct proto_item {
 
 struct proto_session {
     char sid[FZ_UUID_TEXT]; /* "" with counts */
-    const char *release, *environment;
+    const char *release, *environment, *user;
     int64_t started_ms;
     uint8_t outcome; /* below PROTO_OUTCOMES, as the next: healthy, errored, abnormal, crashed */
     uint32_t n[PROTO_OUTCOMES];

@@ -46,7 +46,24 @@ test_counted(void **state)
          " a - 0"},
         {"{\"type\":\"sessions\"}\n{\"aggregates\":{}}", ""},
     };
+    static const struct {
+        const char *item, *user;
+    } users[] = {
+        {"{\"type\":\"session\"}\n{\"sid\":\"7c7b6585f9014351bf8d02711b721929\",\"did\":\"u1\"}",
+         "u1"},
+        {"{\"type\":\"session\"}\n{\"sid\":\"7c7b6585f9014351bf8d02711b721929\",\"did\":7}", NULL},
+        {"{\"type\":\"sessions\"}\n{\"aggregates\":[{\"did\":\"u2\",\"exited\":1}]}", "u2"},
+    };
     (void)state;
+    for (size_t i = 0; i < FZ_ARRAY_LEN(users); i++) {
+        const char *body = fz_arena_printf(&arena, "{}\n%s", users[i].item);
+        const struct ingest_counted *c = read_envelope(fz_span_cstr(body));
+        assert_int_equal(c->n_sessions, 1);
+        if (users[i].user)
+            assert_string_equal(c->sessions[0].user, users[i].user);
+        else
+            assert_null(c->sessions[0].user);
+    }
     for (size_t i = 0; i < FZ_ARRAY_LEN(rows); i++) {
         struct ingest_counted *c;
         const char *body =
@@ -195,6 +212,9 @@ test_run_summaries(void **state)
         {"{" RUN "," APP
          ",\"outcome\":{\"termination_reason\":\"clean\",\"user_perceptible\":true}}",
          RUN_ID " a.b@4.2+4201 - 0 0"},
+        {"{" RUN ",\"device_id\":\"d\"," APP ",\"outcome\":{}}", RUN_ID " a.b@4.2+4201 - 0 0 d"},
+        {"{" RUN ",\"device_id\":\"d\",\"user_id\":\"u\"," APP ",\"outcome\":{}}",
+         RUN_ID " a.b@4.2+4201 - 0 0 u"},
         {"{" RUN "," APP
          ",\"outcome\":{\"termination_reason\":\"reboot\",\"user_perceptible\":true}}",
          RUN_ID " a.b@4.2+4201 - 0 0"},
@@ -232,9 +252,10 @@ test_run_summaries(void **state)
             const struct ingest_session *s = found.counted->sessions;
             assert_int_equal(found.n, 0);
             assert_int_equal(found.counted->n_sessions, 1);
-            got = fz_arena_printf(&arena, "%s %s %s %d %lld", s->sid, s->release,
+            got = fz_arena_printf(&arena, "%s %s %s %d %lld%s%s", s->sid, s->release,
                                   s->environment ? s->environment : "-", (int)s->outcome,
-                                  (long long)s->started_ms);
+                                  (long long)s->started_ms, s->user ? " " : "",
+                                  s->user ? s->user : "");
         } else {
             assert_int_equal(code, FZ_E_UNSUPPORTED);
         }

@@ -60,7 +60,7 @@ test_round_trip(void **state FZ_UNUSED)
     };
     struct proto_session sessions[] = {
         {.sid = "0fdff9a94c274a3d9f265a4b2f0b6c11", .release = "a@1", .outcome = 3},
-        {.sid = "", .environment = "b", .started_ms = -5, .n = {1, 2, 3, 4}},
+        {.sid = "", .environment = "b", .user = "u", .started_ms = -5, .n = {1, 2, 3, 4}},
     };
     struct proto_discarded discarded[] = {{"r", NULL, 9}};
     const struct proto_intake intake = {.items = items,
@@ -89,6 +89,8 @@ test_round_trip(void **state FZ_UNUSED)
     assert_int_equal(got.sessions[0].outcome, 3);
     assert_int_equal(got.sessions[1].started_ms, -5);
     assert_int_equal(got.sessions[1].n[3], 4);
+    assert_null(got.sessions[0].user);
+    assert_string_equal(got.sessions[1].user, "u");
     assert_string_equal(got.discarded[0].reason, "r");
     assert_null(got.discarded[0].category);
 }

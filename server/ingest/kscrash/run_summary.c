@@ -1,7 +1,7 @@
 /*
  * A run summary of KSCrash 3: sent for every run of the app, crash or not.
  *
- *   {"schema_version":1,"run_id":"1E6B...","started_at_ms":1795169472345,"ended_at_ms":...,
+ *   {"schema_version":1,"run_id":"1E6B...","user_id":"7","device_id":"...","started_at_ms":1795169472345,"ended_at_ms":...,
  *    "outcome":{"termination_reason":"memory_limit","user_perceptible":true},
  *    "app":{"bundle_id":"com.acme.shop","short_version":"4.2","version":"4201","build_type":"app store"},
  *    "durations_ms":{...},"sessions":{"records":[...]},"os":{},"device":{},"metadata":{}}
@@ -98,8 +98,10 @@ ingest_kscrash_count(struct fz_span body, const struct ingest_context *in, struc
     code = read_release(&b, app, &release, err);
     if (code != FZ_OK)
         return code;
+    static const char *const user_keys[] = {"user_id", "device_id", NULL};
     struct ingest_session session = {
         .release = release,
+        .user = ingest_json_first_text(&b, root, "", user_keys),
         .environment = ingest_json_text(&b, app, "app", "build_type"),
         .started_ms = ingest_json_time(&b, root, "", "started_at_ms"),
         .outcome = outcome_of(&b, outcome),

@@ -1,9 +1,9 @@
 /*
  * Items of an envelope that are counted:
  *
- *   session        {"sid","status":"ok|exited|crashed|abnormal|errored","errors":1,"started",
+ *   session        {"sid","did","status":"ok|exited|crashed|abnormal|errored","errors":1,"started",
  *                   "attrs":{"release","environment"}}
- *   sessions       {"attrs":{...},"aggregates":[{"started","exited":9,"errored":1,"crashed":0,
+ *   sessions       {"attrs":{...},"aggregates":[{"started","did","exited":9,"errored":1,"crashed":0,
  *                   "abnormal":0}]}
  *   client_report  {"discarded_events":[{"reason","category","quantity"}]}
  *
@@ -95,6 +95,8 @@ add_session(struct counting *c, const json_t *object, const json_t *attrs)
     struct ingest_session *session = &c->found->sessions[c->found->n_sessions++];
     *session = (struct ingest_session){.release = text_of(c, attrs, "release"),
                                        .environment = text_of(c, attrs, "environment"),
+                                       /* "distinct id": of the user, else of the installation */
+                                       .user = text_of(c, object, "did"),
                                        .started_ms = time_of(object, "started")};
     return session;
 }
