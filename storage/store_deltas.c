@@ -4,11 +4,20 @@
 #include <string.h>
 
 #include "base/list.h"
+#include "storage/store_version_days.h"
 
 enum { HOUR_MS = 3600 * 1000, DAY_MS = 24 * HOUR_MS };
 
 /* In the order in which tables are written: users first, since an issue's row has their number. */
-enum delta_kind { DELTA_USER, DELTA_VARIANT, DELTA_HOUR, DELTA_DAY, DELTA_ISSUE };
+enum delta_kind {
+    DELTA_USER,
+    DELTA_VARIANT,
+    DELTA_HOUR,
+    DELTA_DAY,
+    DELTA_VERSION,
+    DELTA_VERSION_DAY, /* key[3]: 0 for the row itself, and one for each user, which follow it */
+    DELTA_ISSUE        /* last: find_issue() */
+};
 
 struct store_delta {
     enum delta_kind kind;
@@ -71,6 +80,27 @@ add_span(struct store_deltas *deltas, enum delta_kind kind, int64_t id,
     return true;
 }
 
+static bool
+add_version(struct store_deltas *deltas, const struct store_fact *fact, int sign)
+{
+    int64_t version_id = fact->terms[STORE_TERM_VERSION], user_id = fact->terms[STORE_TERM_USER];
+    const int64_t users[] = {0, user_id};
+    if (!version_id)
+        return true;
+    if (!add_span(deltas, DELTA_VERSION, version_id, fact, sign))
+        return false;
+    for (size_t i = 0; i < (user_id ? 2u : 1u); i++) {
+        struct store_delta *day = append(deltas, DELTA_VERSION_DAY, sign);
+        if (!day)
+            return false;
+        day->key[0] = version_id;
+        day->key[1] = fact->terms[STORE_TERM_ENVIRONMENT];
+        day->key[2] = fact->received_ms / DAY_MS;
+        day->key[3] = users[i];
+    }
+    return true;
+}
+
 enum fz_code
 store_deltas_add(struct store_deltas *deltas, const struct store_fact *fact, int sign,
                  struct fz_error *err)
@@ -79,7 +109,7 @@ store_deltas_add(struct store_deltas *deltas, const struct store_fact *fact, int
         return FZ_OK;
     bool fits = add_span(deltas, DELTA_ISSUE, fact->issue_id, fact, sign) &&
                 add_span(deltas, DELTA_VARIANT, fact->variant_id, fact, sign) &&
-                add_days(deltas, fact, sign);
+                add_days(deltas, fact, sign) && add_version(deltas, fact, sign);
     struct store_delta *hour = fits ? append(deltas, DELTA_HOUR, sign) : NULL;
     if (!hour)
         return fz_arena_fail(deltas->arena, err);
@@ -263,6 +293,37 @@ write_issue(struct store_deltas *deltas, struct sql *tx, const struct store_delt
     return FZ_OK;
 }
 
+static enum fz_code
+write_version(struct sql *tx, const struct store_delta *d, struct fz_error *err)
+{
+    const struct store_version_delta delta = {d->key[0], d->n, d->first_ms, d->last_ms};
+    return store_version_write(tx, &delta, err);
+}
+
+/* The row of a day, with the users that follow it in the list. */
+static enum fz_code
+write_version_day(struct store_deltas *deltas, struct sql *tx, const struct store_delta *d,
+                  struct fz_error *err)
+{
+    const struct store_delta *end = deltas->list + deltas->n;
+    struct store_version_day_delta delta = {
+        .version_id = d->key[0], .environment_id = d->key[1], .day = d->key[2], .n = d->n};
+    size_t n = 0;
+    while (d + 1 + n < end && d[1 + n].kind == d->kind &&
+           memcmp(d[1 + n].key, d->key, 3 * sizeof(d->key[0])) == 0)
+        n++;
+    int64_t *users = fz_arena_array(deltas->arena, n, sizeof(*users));
+    if (!users)
+        return fz_arena_fail(deltas->arena, err);
+    for (size_t i = 1; i <= n; i++) {
+        /* One whose reports were taken away stays: that the user had the version is history. */
+        if (d[i].n > 0)
+            users[delta.n_users++] = d[i].key[3];
+    }
+    delta.users = users;
+    return delta.n || delta.n_users ? store_version_day_write(tx, &delta, err) : FZ_OK;
+}
+
 enum fz_code
 store_deltas_write(struct store_deltas *deltas, struct sql *tx, struct fz_error *err)
 {
@@ -271,7 +332,7 @@ store_deltas_write(struct store_deltas *deltas, struct sql *tx, struct fz_error 
     for (size_t i = 0; code == FZ_OK && i < deltas->n; i++) {
         const struct store_delta *d = &deltas->list[i];
         /* A report that stayed where it was took away what it added. */
-        if (d->n == 0 && !d->first_ms)
+        if (d->n == 0 && !d->first_ms && d->kind != DELTA_VERSION_DAY)
             continue;
         switch (d->kind) {
         case DELTA_USER:
@@ -288,6 +349,13 @@ store_deltas_write(struct store_deltas *deltas, struct sql *tx, struct fz_error 
             break;
         case DELTA_ISSUE:
             code = write_issue(deltas, tx, d, err);
+            break;
+        case DELTA_VERSION:
+            code = write_version(tx, d, err);
+            break;
+        case DELTA_VERSION_DAY:
+            if (d->key[3] == 0)
+                code = write_version_day(deltas, tx, d, err);
             break;
         }
     }

@@ -1,16 +1,28 @@
 #include "storage/store_sessions.h"
 
+#include <stdlib.h>
+
+#include "base/hll.h"
+#include "base/version.h"
 #include "storage/store_private.h"
+#include "storage/store_session_users.h"
+#include "storage/store_terms.h"
 
 enum { RELEASE_MAX = 250, ENVIRONMENT_MAX = 64, REASON_MAX = 64 };
 
-static const int64_t DAY_MS = INT64_C(24) * 3600 * 1000;
+static const int64_t HOUR_MS = 3600 * 1000, DAY_MS = INT64_C(24) * 3600 * 1000;
 
 /* One call's transaction. */
 struct put {
     struct sql *tx;
     int64_t project_id, now_ms;
     struct fz_arena *arena;
+};
+
+/* What a session was part of, in the numbers of the dictionary. */
+struct origin {
+    const char *release, *environment; /* "(other)" where there are too many of them */
+    int64_t version_id;                /* 0 = unknown */
 };
 
 static int64_t
@@ -21,16 +33,17 @@ day_of(int64_t time_ms)
 
 /* A device's clock may be anything; a day far off would never be looked at. */
 static int64_t
-likely_day(const struct put *put, int64_t time_ms)
+likely_time(const struct put *put, int64_t time_ms)
 {
     bool is_likely =
         time_ms > put->now_ms - STORE_SESSION_LIFE_MS && time_ms < put->now_ms + DAY_MS;
-    return day_of(is_likely ? time_ms : put->now_ms);
+    return is_likely ? time_ms : put->now_ms;
 }
 
 /* Where a session is counted. */
 struct place {
     int64_t day_ms;
+    int64_t hour_ms; /* 0 = it was counted before */
     struct sql_value release, environment;
 };
 
@@ -86,13 +99,39 @@ find_run(const struct put *put, const char *sid, struct place *ret, int64_t *ret
     return sql_next(&rows, &more, err); /* fails if there was no room for a text */
 }
 
+static struct place
+place_of(const struct put *put, const struct store_session *session, const struct origin *origin)
+{
+    int64_t time_ms = likely_time(put, session->started_ms);
+    return (struct place){day_of(time_ms), time_ms - time_ms % HOUR_MS,
+                          clean(put, origin->release, RELEASE_MAX),
+                          clean(put, origin->environment, ENVIRONMENT_MAX)};
+}
+
 static enum fz_code
-put_run(const struct put *put, const struct store_session *session, struct fz_error *err)
+count_user(const struct put *put, const struct place *place, const struct store_session *session,
+           const int64_t n[STORE_SESSION_OUTCOMES], struct fz_error *err)
+{
+    struct store_session_seen seen = {.project_id = put->project_id,
+                                      .day_ms = place->day_ms,
+                                      .hour_ms = place->hour_ms,
+                                      .now_ms = put->now_ms,
+                                      .release = place->release,
+                                      .environment = place->environment,
+                                      .has_user = session->user && *session->user,
+                                      .has_crashed = n[STORE_SESSION_CRASHED] > 0};
+    for (size_t i = 0; i < STORE_SESSION_OUTCOMES; i++)
+        seen.n += n[i];
+    if (seen.has_user)
+        seen.user = fz_hll_hash(fz_span_cstr(session->user));
+    return store_session_seen(put->tx, &seen, err);
+}
+
+static enum fz_code
+put_run(const struct put *put, const struct store_session *session, struct place place,
+        struct fz_error *err)
 {
     int64_t n[STORE_SESSION_OUTCOMES] = {0}, before = 0;
-    struct place place = {likely_day(put, session->started_ms),
-                          clean(put, session->release, RELEASE_MAX),
-                          clean(put, session->environment, ENVIRONMENT_MAX)};
     bool found = false;
     /* The place is replaced: an update counts where its run was counted first. */
     enum fz_code code = find_run(put, session->sid, &place, &before, &found, err);
@@ -113,23 +152,26 @@ put_run(const struct put *put, const struct store_session *session, struct fz_er
     n[session->outcome]++;
     if (found && before >= 0 && before < STORE_SESSION_OUTCOMES)
         n[before]--;
-    return count(put, &place, n, err);
+    if (found)
+        place.hour_ms = 0;
+    code = count(put, &place, n, err);
+    return code == FZ_OK ? count_user(put, &place, session, n, err) : code;
 }
 
 static enum fz_code
-put_session(const struct put *put, const struct store_session *session, struct fz_error *err)
+put_session(const struct put *put, const struct store_session *session, const struct origin *origin,
+            struct fz_error *err)
 {
     if (session->sid[0] && !store_is_id(session->sid))
         return fz_fail(err, FZ_E_MALFORMED, "a session's id has 32 lower-case hex digits");
+    const struct place place = place_of(put, session, origin);
     if (session->sid[0])
-        return put_run(put, session, err);
+        return put_run(put, session, place, err);
     int64_t n[STORE_SESSION_OUTCOMES];
     for (size_t i = 0; i < STORE_SESSION_OUTCOMES; i++)
         n[i] = session->n[i];
-    const struct place place = {likely_day(put, session->started_ms),
-                                clean(put, session->release, RELEASE_MAX),
-                                clean(put, session->environment, ENVIRONMENT_MAX)};
-    return count(put, &place, n, err);
+    enum fz_code code = count(put, &place, n, err);
+    return code == FZ_OK ? count_user(put, &place, session, n, err) : code;
 }
 
 static enum fz_code
@@ -152,8 +194,85 @@ forget_old(const struct put *put, struct fz_error *err)
 {
     const struct sql_value args[] = {sql_int(put->now_ms - STORE_SESSION_LIFE_MS),
                                      sql_int(put->project_id)};
-    return sql_exec(put->tx, "DELETE FROM sessions WHERE seen_ms < $1 AND project_id = $2", args,
-                    FZ_ARRAY_LEN(args), NULL, err);
+    enum fz_code code =
+        sql_exec(put->tx, "DELETE FROM sessions WHERE seen_ms < $1 AND project_id = $2", args,
+                 FZ_ARRAY_LEN(args), NULL, err);
+    return code == FZ_OK ? store_session_hours_forget(put->tx, put->project_id, put->now_ms, err)
+                         : code;
+}
+
+/* ---- releases and environments ---- */
+
+enum { REFS = 3 }; /* app, version, environment */
+
+static enum fz_code
+split_release(const struct store_session *session, struct fz_arena *arena,
+              struct store_term_ref refs[REFS], struct fz_error *err)
+{
+    struct fz_release parts;
+    fz_release_split(session->release, &parts);
+    const char *app = fz_arena_text(arena, parts.app),
+               *version = fz_arena_text(arena, parts.version),
+               *build = fz_arena_text(arena, parts.build);
+    if (!app || !version || !build)
+        return fz_arena_fail(arena, err);
+    refs[0] = (struct store_term_ref){.term = STORE_TERM_APP, .text = app};
+    refs[1] = (struct store_term_ref){.term = STORE_TERM_VERSION, .text = version, .detail = build};
+    refs[2] = (struct store_term_ref){.term = STORE_TERM_ENVIRONMENT, .text = session->environment};
+    return FZ_OK;
+}
+
+/*
+ * Versions of sessions are in the dictionary, as those of reports are, so that both meet, and because
+ * a field of the dictionary has a limit: releases that clients make up could be a million rows of
+ * every day. Before the transaction, as store_terms_number() has it.
+ */
+static enum fz_code
+find_origins(struct store *store, int64_t project_id, const struct store_session_update *update,
+             struct fz_arena *arena, struct origin **ret, struct fz_error *err)
+{
+    size_t n = update->n_sessions;
+    struct origin *origins = fz_arena_array(arena, n, sizeof(*origins));
+    struct store_term_ref *refs = fz_arena_array(arena, n * REFS, sizeof(*refs));
+    if (!origins || !refs)
+        return fz_arena_fail(arena, err);
+    enum fz_code code = FZ_OK;
+    for (size_t i = 0; code == FZ_OK && i < n; i++)
+        code = split_release(&update->sessions[i], arena, &refs[i * REFS], err);
+    if (code == FZ_OK)
+        code = store_terms_number(store, project_id, refs, n * REFS, arena, err);
+    for (size_t i = 0; code == FZ_OK && i < n; i++) {
+        const struct store_term_ref *at = &refs[i * REFS];
+        bool is_other = at[0].is_other || at[1].is_other;
+        origins[i] = (struct origin){
+            .release = is_other ? STORE_TERM_OTHER : update->sessions[i].release,
+            .environment = at[2].is_other ? STORE_TERM_OTHER : update->sessions[i].environment,
+            .version_id = at[1].id};
+    }
+    if (code == FZ_OK)
+        *ret = origins;
+    return code;
+}
+
+static int
+compare_versions(const void *a, const void *b)
+{
+    const struct origin *x = a, *y = b;
+    return (x->version_id > y->version_id) - (x->version_id < y->version_id);
+}
+
+/* In the order in which reports write them, too, so that neither waits for the other for ever. */
+static enum fz_code
+see_versions(const struct put *put, struct origin *origins, size_t n, struct fz_error *err)
+{
+    enum fz_code code = FZ_OK;
+    if (n)
+        qsort(origins, n, sizeof(*origins), compare_versions);
+    for (size_t i = 0; code == FZ_OK && i < n; i++) {
+        if (origins[i].version_id && (i == 0 || origins[i - 1].version_id != origins[i].version_id))
+            code = store_version_seen(put->tx, origins[i].version_id, put->now_ms, err);
+    }
+    return code;
 }
 
 enum fz_code
@@ -162,10 +281,13 @@ store_session_put(struct store *store, int64_t project_id,
                   struct fz_error *err)
 {
     struct put put = {.project_id = project_id, .arena = arena};
+    struct origin *origins = NULL;
     if (update->n_sessions + update->n_discarded == 0)
         return FZ_OK;
+    enum fz_code code = find_origins(store, project_id, update, arena, &origins, err);
     /* The database's clock: servers that are many would not agree on the day. */
-    enum fz_code code = sql_now(store->sql, &put.now_ms, err);
+    if (code == FZ_OK)
+        code = sql_now(store->sql, &put.now_ms, err);
     if (code != FZ_OK)
         return code;
     FZ_CLEANUP(sql_rollbackp) struct sql *tx = NULL;
@@ -175,12 +297,14 @@ store_session_put(struct store *store, int64_t project_id,
     if (code == FZ_OK)
         code = sql_lock(tx, -1 - project_id, true, err);
     for (size_t i = 0; code == FZ_OK && i < update->n_sessions; i++)
-        code = put_session(&put, &update->sessions[i], err);
+        code = put_session(&put, &update->sessions[i], &origins[i], err);
     for (size_t i = 0; code == FZ_OK && i < update->n_discarded; i++)
         code = put_discarded(&put, &update->discarded[i], err);
     if (code == FZ_OK)
         /* With each update of the project, which is often enough and needs no timer. */
         code = forget_old(&put, err);
+    if (code == FZ_OK)
+        code = see_versions(&put, origins, update->n_sessions, err);
     return code == FZ_OK ? sql_commit(&tx, err) : code;
 }
 

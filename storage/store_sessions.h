@@ -3,7 +3,8 @@
  * environment.
  *
  * A run is reported in several updates, which may come in any order or twice; the worst outcome
- * stays. Updates of one run are merged for STORE_SESSION_LIFE_MS; the counts stay.
+ * stays. Updates of one run are merged for STORE_SESSION_LIFE_MS; the counts stay. Users are counted
+ * by HyperLogLog (base/hll.h): store_versions.h has their numbers.
  */
 #ifndef STORE_SESSIONS_H
 #define STORE_SESSIONS_H
@@ -25,6 +26,7 @@ enum store_session_outcome { /* the worse, the higher */
 struct store_session {
     char sid[FZ_UUID_TEXT];             /* "" = counted by the client */
     const char *release, *environment;  /* NULL = unknown */
+    const char *user;                   /* or device; NULL = unknown */
     int64_t started_ms;                 /* 0 or unlikely ones count as now */
     enum store_session_outcome outcome; /* of a single run */
     uint32_t n[STORE_SESSION_OUTCOMES]; /* of those that the client counted */

@@ -184,6 +184,7 @@ drop(struct sql *tx, int64_t project_id, struct wanted *w, struct fz_error *err)
                                  "UPDATE term_counts SET n_dropped = n_dropped + 1 WHERE "
                                  "project_id = $1 AND field = $2",
                                  args, FZ_ARRAY_LEN(args), NULL, err);
+    w->ref->is_other = true;
     w->text = sql_text(STORE_TERM_OTHER);
     w->detail = sql_text("");
     if (code == FZ_OK)

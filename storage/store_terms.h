@@ -48,6 +48,7 @@ struct store_term_ref {
     enum store_term term;
     const char *text, *detail; /* NULL = unknown; any bytes */
     int64_t id;
+    bool is_other; /* there are too many texts: it counts as "(other)" */
 };
 
 /*

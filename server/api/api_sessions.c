@@ -27,6 +27,7 @@ api_count_found(struct store *store, int64_t project_id, const struct proto_inta
         const struct proto_session *one = &found->sessions[i];
         sessions[i] = (struct store_session){.release = one->release,
                                              .environment = one->environment,
+                                             .user = one->user,
                                              .started_ms = one->started_ms,
                                              .outcome = (enum store_session_outcome)one->outcome};
         /* Two types, since protocol and storage must not know each other. */

@@ -385,6 +385,7 @@ sql_postgresql_create(struct sql **ret, struct fz_error *err)
         .for_update = " FOR UPDATE",
         .skip_locked = " FOR UPDATE SKIP LOCKED",
         .like = "ILIKE",
+        .as_json = "::json",
         .in_few = "= ANY (ARRAY (",
         .in_few_end = "))",
         /* Named, since the server's default may be another: after a lock each statement must see

@@ -144,6 +144,7 @@ struct sql_driver {
     const char *for_update;  /* lock the rows that a SELECT reads */
     const char *skip_locked; /* the same, passing over rows that others hold */
     const char *like;        /* LIKE without regard to case */
+    const char *as_json;     /* after a text, before ->> */
     const char *in_few,
         *in_few_end; /* "IN (" for a handful of rows, which must not become a scan */
     /* Have a new text of terms found by its parts; NULL: an index does so by itself. */

@@ -383,6 +383,7 @@ sql_sqlite_create(struct sql **ret, struct fz_error *err)
         .for_update = "",
         .skip_locked = "",
         .like = "LIKE",
+        .as_json = "",
         .in_few = "IN (",
         .in_few_end = ")",
         .text_added = "INSERT INTO term_texts (rowid, text) VALUES ($1, $2)",

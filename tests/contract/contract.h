@@ -92,6 +92,7 @@ int contract_run_isolation(void);
 int contract_run_learned(void);
 int contract_run_chunks(void);
 int contract_run_sessions(void);
+int contract_run_versions(void);
 int contract_run_usage(void);
 int contract_run_memory(void);
 int contract_run_runs(void);

@@ -132,6 +132,13 @@ contract_recount(struct contract *c)
         "s.key "
         "= f.stack_key WHERE v.key_id <> s.key_id AND NOT EXISTS (SELECT 1 FROM issue_keys k WHERE "
         "k.id = v.key_id AND k.is_placeholder = 1)",
+        "SELECT count(*) FROM versions v WHERE n_reports <> (SELECT count(*) FROM facts f WHERE "
+        "f.version_id = v.version_id AND f.is_counted = 1)",
+        "SELECT count(*) FROM version_days d WHERE n <> (SELECT count(*) FROM facts f WHERE "
+        "f.version_id = d.version_id AND f.environment_id = d.environment_id AND f.received_ms / "
+        "86400000 = d.day AND f.is_counted = 1)",
+        "SELECT (SELECT coalesce(sum(n), 0) FROM version_days) - (SELECT count(*) FROM facts WHERE "
+        "is_counted = 1 AND version_id > 0)",
         "SELECT (SELECT coalesce(sum(n), 0) FROM issue_hours) - (SELECT count(*) FROM facts WHERE "
         "is_counted = 1)",
         "SELECT (SELECT coalesce(sum(n), 0) FROM issue_users) - (SELECT count(*) FROM facts WHERE "

@@ -343,6 +343,7 @@ main(int argc, char **argv)
     n_failed += contract_run_learned();
     n_failed += contract_run_chunks();
     n_failed += contract_run_sessions();
+    n_failed += contract_run_versions();
     n_failed += contract_run_usage();
     n_failed += contract_run_memory();
     n_failed += contract_run_runs();

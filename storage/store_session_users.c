@@ -1,0 +1,130 @@
+#include "storage/store_session_users.h"
+
+#include "base/hll.h"
+
+static const int64_t HOUR_MS = 3600 * 1000, KEPT_MS = INT64_C(25) * 3600 * 1000;
+
+/* ---- by day ---- */
+
+/* What is stored; empty if nothing is. Returns into `ret` the counters of both columns. */
+static enum fz_code
+read_day(struct sql *tx, const struct store_session_seen *seen, struct fz_hll *ret_users,
+         struct fz_hll *ret_crashed, struct fz_error *err)
+{
+    const struct sql_value args[] = {sql_int(seen->project_id), sql_int(seen->day_ms),
+                                     seen->release, seen->environment};
+    FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
+    enum fz_code code = sql_query(tx,
+                                  "SELECT users, crashed FROM session_users WHERE project_id = $1 "
+                                  "AND day_ms = $2 AND release = $3 AND environment = $4",
+                                  args, FZ_ARRAY_LEN(args), &rows, err);
+    while (sql_row(&rows, &code, err)) {
+        /* A damaged counter starts anew: sessions must not fail for ever because of it. */
+        fz_ignore(fz_hll_merge_encoded(ret_users, sql_col_bytes(&rows, 0), NULL));
+        fz_ignore(fz_hll_merge_encoded(ret_crashed, sql_col_bytes(&rows, 1), NULL));
+    }
+    return code;
+}
+
+static enum fz_code
+see_day(struct sql *tx, const struct store_session_seen *seen, struct fz_error *err)
+{
+    struct fz_hll users = {{0}}, crashed = {{0}};
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer users_bytes = fz_buffer_make(FZ_HLL_BYTES_MAX);
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer crashed_bytes = fz_buffer_make(FZ_HLL_BYTES_MAX);
+    enum fz_code code = read_day(tx, seen, &users, &crashed, err);
+    if (code != FZ_OK)
+        return code;
+    bool is_changed = fz_hll_add(&users, seen->user);
+    if (seen->has_crashed)
+        is_changed = fz_hll_add(&crashed, seen->user) || is_changed;
+    if (!is_changed)
+        return FZ_OK;
+    fz_hll_encode(&users, &users_bytes);
+    fz_hll_encode(&crashed, &crashed_bytes);
+    code = fz_buffer_done(&users_bytes, err);
+    if (code == FZ_OK)
+        code = fz_buffer_done(&crashed_bytes, err);
+    if (code != FZ_OK)
+        return code;
+    const struct sql_value args[] = {sql_int(seen->project_id),
+                                     sql_int(seen->day_ms),
+                                     seen->release,
+                                     seen->environment,
+                                     sql_blob(fz_buffer_span(&users_bytes)),
+                                     sql_blob(fz_buffer_span(&crashed_bytes))};
+    return sql_exec(tx,
+                    "INSERT INTO session_users (project_id, day_ms, release, environment, users, "
+                    "crashed) VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (project_id, day_ms, "
+                    "release, environment) DO UPDATE SET users = excluded.users, crashed = "
+                    "excluded.crashed",
+                    args, FZ_ARRAY_LEN(args), NULL, err);
+}
+
+/* ---- by hour ---- */
+
+static enum fz_code
+see_hour(struct sql *tx, const struct store_session_seen *seen, struct fz_error *err)
+{
+    struct fz_hll users = {{0}};
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer bytes = fz_buffer_make(FZ_HLL_BYTES_MAX);
+    struct sql_value args[6] = {sql_int(seen->project_id), sql_int(seen->hour_ms), seen->release,
+                                seen->environment};
+    enum fz_code code;
+    {
+        FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
+        code = sql_query(tx,
+                         "SELECT users FROM session_hours WHERE project_id = $1 AND hour_ms = $2 "
+                         "AND release = $3 AND environment = $4",
+                         args, 4, &rows, err);
+        while (sql_row(&rows, &code, err))
+            fz_ignore(fz_hll_merge_encoded(&users, sql_col_bytes(&rows, 0), NULL)); /* as above */
+    }
+    if (code != FZ_OK)
+        return code;
+    if (seen->has_user)
+        fz_hll_add(&users, seen->user);
+    fz_hll_encode(&users, &bytes);
+    code = fz_buffer_done(&bytes, err);
+    if (code != FZ_OK)
+        return code;
+    args[4] = sql_int(seen->n);
+    args[5] = sql_blob(fz_buffer_span(&bytes));
+    return sql_exec(tx,
+                    "INSERT INTO session_hours (project_id, hour_ms, release, environment, n, "
+                    "users) VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (project_id, hour_ms, "
+                    "release, environment) DO UPDATE SET n = session_hours.n + excluded.n, users "
+                    "= excluded.users",
+                    args, FZ_ARRAY_LEN(args), NULL, err);
+}
+
+enum fz_code
+store_session_seen(struct sql *tx, const struct store_session_seen *seen, struct fz_error *err)
+{
+    enum fz_code code = seen->has_user && seen->n >= 0 ? see_day(tx, seen, err) : FZ_OK;
+    bool is_recent = seen->hour_ms && seen->hour_ms > seen->now_ms - KEPT_MS && seen->n > 0;
+    return code == FZ_OK && is_recent ? see_hour(tx, seen, err) : code;
+}
+
+enum fz_code
+store_session_hours_forget(struct sql *tx, int64_t project_id, int64_t now_ms, struct fz_error *err)
+{
+    const struct sql_value args[] = {sql_int(project_id), sql_int(now_ms - KEPT_MS)};
+    return sql_exec(tx, "DELETE FROM session_hours WHERE project_id = $1 AND hour_ms < $2", args,
+                    FZ_ARRAY_LEN(args), NULL, err);
+}
+
+/* ---- versions ---- */
+
+enum fz_code
+store_version_seen(struct sql *tx, int64_t version_id, int64_t now_ms, struct fz_error *err)
+{
+    const struct sql_value args[] = {sql_int(version_id), sql_int(now_ms), sql_int(HOUR_MS)};
+    /* To the hour, or each session would write. */
+    return sql_exec(tx,
+                    "INSERT INTO versions (version_id, project_id, first_ms, last_ms) SELECT id, "
+                    "project_id, $2, $2 FROM terms WHERE id = $1 ON CONFLICT (version_id) DO "
+                    "UPDATE SET last_ms = excluded.last_ms WHERE versions.last_ms < "
+                    "excluded.last_ms - $3",
+                    args, FZ_ARRAY_LEN(args), NULL, err);
+}

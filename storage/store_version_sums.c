@@ -1,0 +1,296 @@
+#include "storage/store_version_sums.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/version.h"
+#include "storage/store_terms.h"
+
+static const int64_t DAY_MS = INT64_C(24) * 3600 * 1000;
+
+/* ---- the rows ---- */
+
+static int
+compare_ids(const void *a, const void *b)
+{
+    const struct store_version_row *const *x = a, *const *y = b;
+    return ((*x)->id > (*y)->id) - ((*x)->id < (*y)->id);
+}
+
+static int
+compare_spans(struct fz_span a, struct fz_span b)
+{
+    size_t len = a.len < b.len ? a.len : b.len;
+    int order = len ? memcmp(a.data, b.data, len) : 0;
+    return order ? order : (a.len > b.len) - (a.len < b.len);
+}
+
+static int
+compare_texts(const void *a, const void *b)
+{
+    const struct store_version_row *const *x = a, *const *y = b;
+    int order = compare_spans(fz_span_cstr((*x)->v.version), fz_span_cstr((*y)->v.version));
+    return order ? order : compare_spans(fz_span_cstr((*x)->v.build), fz_span_cstr((*y)->v.build));
+}
+
+struct store_version_row *
+store_version_sums_find(const struct store_version_sums *sums, struct fz_span version,
+                        struct fz_span build)
+{
+    size_t low = 0, high = sums->n;
+    while (low < high) {
+        size_t mid = (low + high) / 2;
+        struct store_version_row *row = sums->by_text[mid];
+        int order = compare_spans(version, fz_span_cstr(row->v.version));
+        if (order == 0)
+            order = compare_spans(build, fz_span_cstr(row->v.build));
+        if (order == 0)
+            return row;
+        if (order < 0)
+            high = mid;
+        else
+            low = mid + 1;
+    }
+    return NULL;
+}
+
+struct store_version_row *
+store_version_sums_find_id(const struct store_version_sums *sums, int64_t id)
+{
+    const struct store_version_row key = {.id = id}, *at = &key;
+    struct store_version_row **found =
+        sums->n ? bsearch(&at, sums->by_id, sums->n, sizeof(at), compare_ids) : NULL;
+    return found ? *found : NULL;
+}
+
+enum fz_code
+store_version_sums_start(struct store_version_sums *sums, struct fz_error *err)
+{
+    const struct sql_value args[] = {sql_int(sums->project_id), sql_int(STORE_TERM_VERSION)};
+    struct sql_list list = {.arena = sums->arena, .item = sizeof(struct store_version_row)};
+    FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
+    enum fz_code code = sql_query(
+        sums->sql,
+        "SELECT t.id, t.text, t.detail, v.first_ms, v.last_ms FROM versions v JOIN terms t ON "
+        "t.id = v.version_id WHERE v.project_id = $1 AND t.field = $2 ORDER BY t.sort, t.id",
+        args, FZ_ARRAY_LEN(args), &rows, err);
+    for (struct store_version_row *row; (row = sql_list_next(&rows, &list, &code, err));) {
+        row->id = sql_col_int(&rows, 0);
+        row->v = (struct store_version){.version = sql_col_text(&rows, 1, sums->arena),
+                                        .build = sql_col_text(&rows, 2, sums->arena),
+                                        .first_ms = sql_col_int(&rows, 3),
+                                        .last_ms = sql_col_int(&rows, 4)};
+        row->v.is_ordered = row->v.version && fz_version_is_ordered(row->v.version);
+    }
+    code = sql_list_done(&list, code, &sums->rows, &sums->n);
+    if (code != FZ_OK)
+        return code;
+    sums->by_id = fz_arena_array(sums->arena, sums->n, sizeof(struct store_version_row *));
+    sums->by_text = fz_arena_array(sums->arena, sums->n, sizeof(struct store_version_row *));
+    if (!sums->by_id || !sums->by_text)
+        return fz_arena_fail(sums->arena, err);
+    for (size_t i = 0; i < sums->n; i++)
+        sums->by_id[i] = sums->by_text[i] = &sums->rows[i];
+    if (sums->n) {
+        qsort(sums->by_id, sums->n, sizeof(*sums->by_id), compare_ids);
+        qsort(sums->by_text, sums->n, sizeof(*sums->by_text), compare_texts);
+    }
+    return FZ_OK;
+}
+
+/* ---- users ---- */
+
+static enum fz_code
+add_users(struct store_version_sums *sums, struct store_version_row *row,
+          enum store_version_users kind, struct fz_span bytes, struct fz_error *err)
+{
+    if (bytes.len == 0)
+        return FZ_OK;
+    if (!row->users[kind])
+        row->users[kind] = fz_arena_alloc(sums->arena, sizeof(struct fz_hll));
+    if (!row->users[kind])
+        return fz_arena_fail(sums->arena, err);
+    /* A damaged counter costs its day, not the list. */
+    fz_ignore(fz_hll_merge_encoded(row->users[kind], bytes, NULL));
+    return FZ_OK;
+}
+
+static uint64_t
+count_users(const struct store_version_row *row, enum store_version_users kind, uint64_t most)
+{
+    uint64_t n = row->users[kind] ? fz_hll_count(row->users[kind]) : 0;
+    /* An estimate may be more than there can be. */
+    return n < most ? n : most;
+}
+
+static void
+count_all_users(struct store_version_row *row)
+{
+    struct store_version *v = &row->v;
+    v->n_users = count_users(row, STORE_USERS_REPORTS, v->n_reports);
+    v->use.n_users = count_users(row, STORE_USERS_SESSIONS, v->use.n_sessions);
+    v->use.n_crashed_users = count_users(row, STORE_USERS_CRASHED, v->use.n_users);
+    v->day.n_users = count_users(row, STORE_USERS_DAY, v->day.n_sessions);
+}
+
+/* ---- reports ---- */
+
+static enum fz_code
+find_environment(const struct store_version_sums *sums, int64_t *ret, struct fz_error *err)
+{
+    const char *text = sums->range->environment;
+    const struct sql_value args[] = {sql_int(sums->project_id), sql_int(STORE_TERM_ENVIRONMENT),
+                                     sql_text(text)};
+    bool found = false;
+    *ret = text ? 0 : -1;
+    /* "" is the unknown one, whose number is 0. */
+    if (!text || !*text)
+        return FZ_OK;
+    enum fz_code code = sql_number(sums->sql,
+                                   "SELECT id FROM terms WHERE project_id = $1 AND field = $2 AND "
+                                   "text = $3 AND detail = ''",
+                                   args, FZ_ARRAY_LEN(args), ret, &found, err);
+    if (code == FZ_OK && !found)
+        *ret = -2; /* no report has it */
+    return code;
+}
+
+static enum fz_code
+read_reports(struct store_version_sums *sums, struct fz_error *err)
+{
+    int64_t environment_id = -1;
+    enum fz_code code = find_environment(sums, &environment_id, err);
+    const struct sql_value args[] = {
+        sql_int(sums->project_id), sql_int(sums->range->since_ms / DAY_MS),
+        sql_int(sums->range->until_ms / DAY_MS), sql_int(environment_id)};
+    FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
+    if (code == FZ_OK)
+        code = sql_query(sums->sql,
+                         "SELECT version_id, n, users FROM version_days WHERE project_id = $1 AND "
+                         "day >= $2 AND day <= $3 AND (environment_id = $4 OR $4 = -1)",
+                         args, FZ_ARRAY_LEN(args), &rows, err);
+    while (sql_row(&rows, &code, err)) {
+        struct store_version_row *row = store_version_sums_find_id(sums, sql_col_int(&rows, 0));
+        int64_t n = sql_col_int(&rows, 1);
+        if (!row)
+            continue;
+        row->v.n_reports += n > 0 ? (uint64_t)n : 0;
+        code = add_users(sums, row, STORE_USERS_REPORTS, sql_col_bytes(&rows, 2), err);
+    }
+    return code;
+}
+
+/* ---- sessions ---- */
+
+/* The row of a release; NULL: it has none. */
+static struct store_version_row *
+find_release(const struct store_version_sums *sums, const char *release)
+{
+    struct fz_release parts;
+    if (!release)
+        return NULL;
+    fz_release_split(release, &parts);
+    return store_version_sums_find(sums, parts.version, parts.build);
+}
+
+static void
+add_use(struct store_version_use *use, int64_t n_sessions, int64_t n_crashed)
+{
+    use->n_sessions += n_sessions > 0 ? (uint64_t)n_sessions : 0;
+    use->n_crashed += n_crashed > 0 ? (uint64_t)n_crashed : 0;
+}
+
+/* What each of the three queries of sessions asks for. */
+#define IN_RANGE \
+    " WHERE project_id = $1 AND day_ms >= $2 AND day_ms <= $3 AND (environment = $4 OR $5 = 1)"
+
+static enum fz_code
+query_sessions(const struct store_version_sums *sums, const char *text, int64_t since_ms,
+               int64_t until_ms, struct sql_rows *ret, struct fz_error *err)
+{
+    const char *environment = sums->range->environment;
+    const struct sql_value args[] = {sql_int(sums->project_id), sql_int(since_ms),
+                                     sql_int(until_ms), sql_text(environment ? environment : ""),
+                                     sql_int(environment == NULL)};
+    return sql_query(sums->sql, text, args, FZ_ARRAY_LEN(args), ret, err);
+}
+
+static enum fz_code
+read_counts(struct store_version_sums *sums, int64_t since_ms, struct fz_error *err)
+{
+    FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
+    enum fz_code code = query_sessions(
+        sums,
+        "SELECT release, CAST(sum(healthy + errored + abnormal + crashed) AS "
+        "bigint), CAST(sum(crashed) AS bigint) FROM session_counts" IN_RANGE " GROUP BY release",
+        since_ms, sums->range->until_ms, &rows, err);
+    while (sql_row(&rows, &code, err)) {
+        struct store_version_row *row = find_release(sums, sql_col_text(&rows, 0, sums->arena));
+        int64_t n = sql_col_int(&rows, 1), n_crashed = sql_col_int(&rows, 2);
+        add_use(&sums->all.v.use, n, n_crashed);
+        if (row)
+            add_use(&row->v.use, n, n_crashed);
+    }
+    return code;
+}
+
+static enum fz_code
+read_users(struct store_version_sums *sums, int64_t since_ms, struct fz_error *err)
+{
+    FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
+    char release[STORE_TERM_BYTES];
+    enum fz_code code =
+        query_sessions(sums, "SELECT release, users, crashed FROM session_users" IN_RANGE, since_ms,
+                       sums->range->until_ms, &rows, err);
+    while (sql_row(&rows, &code, err)) {
+        sql_col_copy(&rows, 0, release, sizeof(release));
+        struct store_version_row *row = find_release(sums, release), *into[] = {&sums->all, row};
+        for (size_t i = 0; code == FZ_OK && i < (row ? 2u : 1u); i++) {
+            code = add_users(sums, into[i], STORE_USERS_SESSIONS, sql_col_bytes(&rows, 1), err);
+            if (code == FZ_OK)
+                code = add_users(sums, into[i], STORE_USERS_CRASHED, sql_col_bytes(&rows, 2), err);
+        }
+    }
+    return code;
+}
+
+static enum fz_code
+read_last_day(struct store_version_sums *sums, struct fz_error *err)
+{
+    FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
+    char release[STORE_TERM_BYTES];
+    int64_t now = 0;
+    enum fz_code code = sql_now(sums->sql, &now, err);
+    if (code == FZ_OK)
+        code = query_sessions(sums,
+                              "SELECT release, n, users FROM session_hours WHERE project_id = $1 "
+                              "AND hour_ms > $2 AND hour_ms <= $3 AND (environment = $4 OR $5 = 1)",
+                              now - DAY_MS, now + DAY_MS, &rows, err);
+    while (sql_row(&rows, &code, err)) {
+        sql_col_copy(&rows, 0, release, sizeof(release));
+        struct store_version_row *row = find_release(sums, release), *into[] = {&sums->all, row};
+        for (size_t i = 0; code == FZ_OK && i < (row ? 2u : 1u); i++) {
+            add_use(&into[i]->v.day, sql_col_int(&rows, 1), 0);
+            code = add_users(sums, into[i], STORE_USERS_DAY, sql_col_bytes(&rows, 2), err);
+        }
+    }
+    return code;
+}
+
+enum fz_code
+store_version_sums_read(struct store_version_sums *sums, struct fz_error *err)
+{
+    int64_t since_ms = sums->range->since_ms;
+    since_ms -= since_ms % DAY_MS;
+    enum fz_code code = read_reports(sums, err);
+    if (code == FZ_OK)
+        code = read_counts(sums, since_ms, err);
+    if (code == FZ_OK)
+        code = read_users(sums, since_ms, err);
+    if (code == FZ_OK)
+        code = read_last_day(sums, err);
+    for (size_t i = 0; code == FZ_OK && i < sums->n; i++)
+        count_all_users(&sums->rows[i]);
+    count_all_users(&sums->all);
+    return code;
+}
