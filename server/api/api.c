@@ -18,6 +18,7 @@ static const struct api_route own_rows[] = {
     {"DELETE", "/api/v1/reports/{id}", "report_delete", .scope = STORE_SCOPE_ADMIN, .run = api_report_delete},
     {"GET", "/api/v1/reports/{id}/attachments/{n}", "attachment_get", .scope = STORE_SCOPE_READ, .run = api_attachment_get, .query = ""},
     {"GET", "/api/v1/sessions", "session_list", .scope = STORE_SCOPE_READ, .run = api_session_list, .query = "limit, since, until, release"},
+    {"GET", "/api/v1/versions", "version_list", .scope = STORE_SCOPE_READ, .run = api_version_list, .query = "since, until, environment, limit"},
     {"POST", "/api/v1/symbols", "symbol_post", .scope = STORE_SCOPE_UPLOAD, .body = API_BODY_SYMBOLS, .run = api_symbol_post, .query = "name"},
     {"GET", "/api/v1/symbols", "symbol_list", .scope = STORE_SCOPE_READ, .run = api_symbol_list, .query = "limit, cursor"},
     {"POST", "/api/v1/symbols/known", "symbol_known", .scope = STORE_SCOPE_UPLOAD, .body = API_BODY_JSON, .run = api_symbol_known, .query = ""},

@@ -17,6 +17,8 @@ FZ_MUST_CHECK enum fz_code api_attachment_get(struct api_call *call,
                                               struct fz_error *err); /* api_attachments.c */
 FZ_MUST_CHECK enum fz_code api_session_list(struct api_call *call,
                                             struct fz_error *err); /* api_sessions.c */
+FZ_MUST_CHECK enum fz_code api_version_list(struct api_call *call,
+                                            struct fz_error *err); /* api_versions.c */
 FZ_MUST_CHECK enum fz_code api_symbol_post(struct api_call *call,
                                            struct fz_error *err); /* api_upload.c */
 FZ_MUST_CHECK enum fz_code api_upload_get(struct api_call *call, struct fz_error *err);

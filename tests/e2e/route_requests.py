@@ -70,6 +70,7 @@ def reports(server, key, report):
         ("POST", "/symbolicate/v5"): Request("/symbolicate/v5", json.dumps({"jobs": [{
             "memoryMap": [["Demo", UUID.upper() + "0"]], "stacks": [[[0, 16652], [0, 16543]]]}]}).encode()),
         ("GET", "/api/v1/sessions"): Request("/api/v1/sessions"),
+        ("GET", "/api/v1/versions"): Request("/api/v1/versions?environment=beta&limit=10"),
         ("POST", "/api/{project}/envelope"):
             Request(f"/api/1/envelope/?sentry_key={key}", envelope({"message": "m"}), token=None),
         ("POST", "/api/{project}/store"): Request(f"/api/1/store/?sentry_key={key}", shop, token=None),
