@@ -100,7 +100,7 @@ find_lanes(struct store *store, struct fz_arena *arena, struct claim *claim, str
     int64_t last = 0;
     /* Planned each time: the best plan for an empty queue may be the worst for a full one. */
     enum fz_code code =
-        sql_query_once(store->sql, store_lanes_query, args, FZ_ARRAY_LEN(args), &rows, err);
+        sql_query_planned(store->sql, store_lanes_query, args, FZ_ARRAY_LEN(args), &rows, err);
     while (sql_row(&rows, &code, err)) {
         struct lane lane = {sql_col_int(&rows, 0), sql_col_int(&rows, 1), sql_col_int(&rows, 2),
                             false};
@@ -186,7 +186,7 @@ claim_lane(struct sql *tx, struct claim *claim, const struct lane *lane, size_t 
                                      sql_int(claim->now + claim->lease_ms),
                                      sql_text(claim->worker)};
     FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
-    enum fz_code code = sql_query_once(tx, text, args, FZ_ARRAY_LEN(args), &rows, err);
+    enum fz_code code = sql_query_planned(tx, text, args, FZ_ARRAY_LEN(args), &rows, err);
     /* PostgreSQL returns the rows of an UPDATE in any order; within one claim that does not
      * matter. */
     while (sql_row(&rows, &code, err) && claim->n < CLAIM_MAX) {

@@ -12,7 +12,8 @@ static const char own[] = "id, project_id, received_ms, timestamp_ms, status, fo
 static const char update_start[] =
     "UPDATE reports SET status = $3, timestamp_ms = $4, format = coalesce($5, format), "
     "n_missing = $6, image_set = $7, wait_set = CASE WHEN transient = 1 THEN NULL ELSE $8 END, "
-    "error = NULL, n_processed = n_processed + 1, memory = coalesce($9, memory)";
+    "error = NULL, n_processed = n_processed + 1, memory = coalesce($9, memory), "
+    "is_grouped = CASE WHEN $10 = 1 AND transient = 0 THEN 1 ELSE is_grouped END";
 
 static enum fz_code
 copy_text(struct fz_buffer *text, char **ret, struct fz_error *err)

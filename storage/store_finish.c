@@ -97,6 +97,8 @@ update_report(struct store *store, const struct store_job *job, struct ending *e
         or_null(ending->image_set),
         or_null(ending->wait_set),
         or_null(ending->memory),
+        /* As store_record_add() will do: a second update would cost as much as this one. */
+        sql_int(ending->recorded.is_grouped),
     };
     size_t n = store_report_bind(store, done->values, arena, args, STORE_UPDATE_ARGS);
     FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
@@ -162,7 +164,7 @@ finish_report(struct store *store, struct ending *ending, struct store_record *r
         code = update_report(store, job, ending, arena, err);
     if (code != FZ_OK)
         return code;
-    code = store_run_settle(store->sql, &ending->run, err);
+    code = store_run_settle(store->sql, &ending->run, &ending->row.is_counted, err);
     if (code == FZ_OK)
         code = store_record_add(record, &ending->recorded, &ending->row, err);
     if (code == FZ_OK)

@@ -99,7 +99,7 @@ FZ_MUST_CHECK enum fz_code store_report_read(const struct store *store, struct s
                                              struct fz_arena *arena, struct store_report *ret,
                                              struct fz_error *err);
 /* store->update_report takes so many arguments, then one per column that is not fixed. */
-enum { STORE_UPDATE_ARGS = 9 };
+enum { STORE_UPDATE_ARGS = 10 };
 /* Append those to the n arguments in `args`; returns how many there are then. `values` may be
  * NULL. */
 size_t store_report_bind(const struct store *store, const union fz_value *values,
@@ -201,7 +201,7 @@ struct store_run_report {
 /* Count it, or mark it as the same crash as the one of its run that is counted. With
  * store_run_forget() the only place where a report begins or ceases to be counted. */
 FZ_MUST_CHECK enum fz_code store_run_settle(struct sql *tx, const struct store_run_report *report,
-                                            struct fz_error *err);
+                                            bool *ret_is_counted, struct fz_error *err);
 /* It was deleted: if it was counted, another one is now. */
 FZ_MUST_CHECK enum fz_code store_run_forget(struct sql *tx, const struct store_run_report *report,
                                             struct fz_error *err);

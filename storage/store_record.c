@@ -290,21 +290,6 @@ count(struct store_record *record, const struct store_fact *old, const struct st
     return code == FZ_OK ? store_deltas_add(&record->deltas, fact, 1, err) : code;
 }
 
-/* A crash that came in several reports is counted by the first of them. Deleting that one changes no
- * count, so what was decided stays. */
-static enum fz_code
-is_counted(struct sql *tx, const struct store_record_row *row, const struct store_fact *old,
-           bool *ret, struct fz_error *err)
-{
-    const struct sql_value args[] = {sql_int(row->report_key)};
-    if (old) {
-        *ret = old->is_counted;
-        return FZ_OK;
-    }
-    return sql_number(tx, "SELECT 1 FROM reports WHERE key = $1 AND same_as IS NULL", args, 1, NULL,
-                      ret, err);
-}
-
 static enum fz_code
 mark_grouped(struct sql *tx, const struct store_record_row *row, struct fz_error *err)
 {
@@ -341,8 +326,9 @@ store_record_add(struct store_record *record, struct store_recorded *recorded,
     recorded->id = row->id;
     recorded->has_waited = row->is_old;
     enum fz_code code = row->is_again ? find_fact(tx, record, row, &old, &has_old, err) : FZ_OK;
-    if (code == FZ_OK)
-        code = is_counted(tx, row, has_old ? &old : NULL, &fact->is_counted, err);
+    /* A crash that came in several reports is counted by the first of them. Deleting that one
+     * changes no count, so what was decided stays. */
+    fact->is_counted = code == FZ_OK && has_old ? old.is_counted : row->is_counted;
     if (code == FZ_OK)
         code = store_key_find(record, recorded, has_old ? &old : NULL, &key_id, err);
     if (code == FZ_OK && has_old)
@@ -352,7 +338,7 @@ store_record_add(struct store_record *record, struct store_recorded *recorded,
         code = put_stack(record, recorded, key_id, &fact->stack_key, err);
     if (code == FZ_OK)
         code = put_fact(tx, record->project_id, fact, err);
-    if (code == FZ_OK && !has_old)
+    if (code == FZ_OK && row->is_old)
         code = mark_grouped(tx, row, err);
     if (code == FZ_OK && !has_old)
         code = put_tags(tx, record->project_id, recorded, err);

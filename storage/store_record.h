@@ -54,9 +54,10 @@ struct store_record {
 struct store_record_row {
     const char *id;
     int64_t report_key, received_ms;
-    bool is_again; /* it was processed before */
-    bool is_old;   /* an older program has processed it, and it has no issue yet */
-    bool is_kept;  /* not one that only answers a request */
+    bool is_again;   /* it was processed before */
+    bool is_old;     /* an older program has processed it, and it has no issue yet */
+    bool is_kept;    /* not one that only answers a request */
+    bool is_counted; /* no other report of its run is counted for its crash */
 };
 FZ_MUST_CHECK enum fz_code store_record_add(struct store_record *record,
                                             struct store_recorded *recorded,

@@ -54,19 +54,26 @@ store_ungrouped_list(struct store *store, int64_t project_id, size_t max, struct
 
 /* Locked until the transaction ends; *ret_found = false: somebody else has done it. */
 static enum fz_code
-lock_row(struct store *store, const struct store_ungrouped *one, int64_t *ret_rules_version,
-         bool *ret_found, struct fz_error *err)
+lock_row(struct store *store, const struct store_ungrouped *one, struct store_record_row *row,
+         int64_t *ret_rules_version, bool *ret_found, struct fz_error *err)
 {
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text = fz_buffer_make(0);
     const struct sql_value args[] = {sql_int(one->key), sql_text(one->report.id)};
     fz_buffer_printf(&text,
-                     "SELECT (SELECT rules_version FROM projects p WHERE p.id = project_id) FROM "
+                     "SELECT (SELECT rules_version FROM projects p WHERE p.id = project_id), "
+                     "CASE WHEN same_as IS NULL THEN 1 ELSE 0 END FROM "
                      "reports WHERE key = $1 AND id = $2 AND " UNGROUPED "%s",
                      store->sql->driver->for_update);
+    FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
     enum fz_code code = fz_buffer_done(&text, err);
-    return code == FZ_OK ? sql_number(store->sql, fz_buffer_cstr(&text), args, FZ_ARRAY_LEN(args),
-                                      ret_rules_version, ret_found, err)
-                         : code;
+    if (code == FZ_OK)
+        code = sql_query(store->sql, fz_buffer_cstr(&text), args, FZ_ARRAY_LEN(args), &rows, err);
+    *ret_found = sql_row(&rows, &code, err);
+    if (code != FZ_OK || !*ret_found)
+        return code;
+    *ret_rules_version = sql_col_int(&rows, 0);
+    row->is_counted = sql_col_int(&rows, 1) != 0;
+    return FZ_OK;
 }
 
 static enum fz_code
@@ -87,14 +94,14 @@ regroup(struct store_record *record, const struct store_regrouped *list,
         code = sql_lock(tx, record->project_id, record->is_exclusive, err);
     for (size_t i = 0; code == FZ_OK && i < n; i++) {
         const struct store_ungrouped *one = list[i].ungrouped;
-        const struct store_record_row row = {.id = one->report.id,
-                                             .report_key = one->key,
-                                             .received_ms = one->report.received_ms,
-                                             .is_old = true,
-                                             .is_kept = true};
+        struct store_record_row row = {.id = one->report.id,
+                                       .report_key = one->key,
+                                       .received_ms = one->report.received_ms,
+                                       .is_old = true,
+                                       .is_kept = true};
         bool found = false;
         int64_t rules_version = 0;
-        code = lock_row(store, one, &rules_version, &found, err);
+        code = lock_row(store, one, &row, &rules_version, &found, err);
         /* The rules have changed since its key was made: it is left for the next time. */
         if (list[i].grouping && list[i].grouping->rules_version != rules_version)
             continue;

@@ -70,7 +70,8 @@ pass_on(struct sql *tx, const struct store_run_report *report, const char *excep
 }
 
 enum fz_code
-store_run_settle(struct sql *tx, const struct store_run_report *report, struct fz_error *err)
+store_run_settle(struct sql *tx, const struct store_run_report *report, bool *ret_is_counted,
+                 struct fz_error *err)
 {
     char counted[STORE_ID_TEXT] = "", text[320];
     const struct sql_value args[] = {sql_int(report->project_id), sql_text(report->id),
@@ -90,6 +91,8 @@ store_run_settle(struct sql *tx, const struct store_run_report *report, struct f
     /* A new row says already that it is counted. */
     if (code == FZ_OK && (*counted || !report->is_first))
         code = mark(tx, report, counted, err);
+    if (code == FZ_OK)
+        *ret_is_counted = !*counted;
     return code;
 }
 

@@ -32,6 +32,7 @@ struct job_end {
     struct job_result made;
     bool died; /* a child died of it */
     int64_t began_ms;
+    int64_t waited_ms; /* of the time since then: for the others of its batch */
 };
 
 /* A report that was read and waits to be stored together with others. */

@@ -382,6 +382,7 @@ sql_postgresql_create(struct sql **ret, struct fz_error *err)
 {
     static const struct sql_driver driver = {
         .name = "postgresql",
+        .plans_by_size = true,
         .for_update = " FOR UPDATE",
         .skip_locked = " FOR UPDATE SKIP LOCKED",
         .like = "ILIKE",

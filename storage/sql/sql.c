@@ -111,6 +111,13 @@ sql_query(struct sql *sql, const char *text, const struct sql_value *args, size_
 }
 
 enum fz_code
+sql_query_planned(struct sql *sql, const char *text, const struct sql_value *args, size_t n_args,
+                  struct sql_rows *ret, struct fz_error *err)
+{
+    return run(sql, text, !sql->driver->plans_by_size, args, n_args, ret, err);
+}
+
+enum fz_code
 sql_query_once(struct sql *sql, const char *text, const struct sql_value *args, size_t n_args,
                struct sql_rows *ret, struct fz_error *err)
 {

@@ -77,8 +77,12 @@ struct sql_rows {
 FZ_MUST_CHECK enum fz_code sql_query(struct sql *sql, const char *text,
                                      const struct sql_value *args, size_t n_args,
                                      struct sql_rows *ret, struct fz_error *err);
-/* The same, prepared for this once: for a text that is put together from many optional parts, or
- * one whose plan depends on how much there is. */
+/* The same, for a text whose plan depends on how much there is: prepared each time by an engine that
+ * looks at that. */
+FZ_MUST_CHECK enum fz_code sql_query_planned(struct sql *sql, const char *text,
+                                             const struct sql_value *args, size_t n_args,
+                                             struct sql_rows *ret, struct fz_error *err);
+/* The same, prepared for this once: for a text that is put together from many optional parts. */
 FZ_MUST_CHECK enum fz_code sql_query_once(struct sql *sql, const char *text,
                                           const struct sql_value *args, size_t n_args,
                                           struct sql_rows *ret, struct fz_error *err);
@@ -150,6 +154,7 @@ struct sql_driver {
     /* Have a new text of terms found by its parts; NULL: an index does so by itself. */
     const char *text_added;
     bool has_one_writer;      /* whoever is in a transaction is alone */
+    bool plans_by_size;       /* of tables, as they are when a statement is prepared */
     const char *begin;        /* start to write */
     const char *notify;       /* sql_notify(); NULL: those who wait need none */
     const char *bytes_query;  /* the size of the database */
