@@ -21,22 +21,6 @@ enum fz_column_type {
     FZ_COLUMN_TIME       /* Unix milliseconds; 0 = unknown */
 };
 
-enum fz_match {
-    FZ_MATCH_EQUAL = 1,
-    FZ_MATCH_ANY_CASE, /* equal, in upper or lower case */
-    FZ_MATCH_CONTAINS, /* contains it, in upper or lower case */
-    FZ_MATCH_TAG /* a text of lines "\nname=value\n": "name:value", or "name": has such a line */
-};
-
-/* A filter that looks at a column. Columns that name the same filter are alternatives: one of
- * them must match. */
-struct fz_column_filter {
-    const char *name; /* as a query parameter */
-    enum fz_match match;
-};
-
-enum { FZ_COLUMN_FILTERS = 2 };
-
 struct fz_column {
     const char *name; /* in the database */
     enum fz_column_type type;
@@ -46,9 +30,6 @@ struct fz_column {
     /* Where a list shows it: "app.version" is a member of an object; "user?.id" of one that is
      * left out when empty. NULL: nowhere. Members of one object follow each other. */
     const char *path;
-    struct fz_column_filter filters[FZ_COLUMN_FILTERS];
-    const char *
-        choices; /* the only values that it has, "crash, hang": a filter refuses others; NULL = any */
     /* The kind of term of storage's dictionary that it is, "version": then issues are filtered by it.
      * is_detail: it is the second text of the term, as the build is of a version. */
     const char *term;

@@ -203,16 +203,6 @@ FZ_MUST_CHECK enum fz_code store_report_body(struct store *store, int64_t projec
                                              const char *id, struct fz_arena *arena,
                                              struct fz_span *ret, struct fz_error *err);
 
-/* What reports can be selected by: "status", "format", "image" (a name), "uuid" (of an image, in
- * any spelling), and the filters of the columns. "q" also looks at the id and the error. *ret_n
- * of them, each name once. */
-struct store_filter {
-    const char *name; /* as a query parameter */
-    enum fz_match match;
-    const char *choices; /* the only values there are, "crash, hang"; NULL = any text */
-};
-const struct store_filter *store_report_filters(const struct store *store, size_t *ret_n);
-
 /* A part of a list. */
 struct store_page {
     const char *cursor; /* NULL for the first page, else `next` of the page before, same filter */
@@ -222,37 +212,6 @@ struct store_page {
     const char *next; /* NULL at the end; arena */
 };
 
-enum store_report_order {
-    STORE_NEWEST_FIRST, /* by received_ms */
-    STORE_OLDEST_FIRST,
-    STORE_CRASHED_LAST_FIRST, /* by timestamp_ms; reports without one are the oldest */
-    STORE_CRASHED_FIRST_FIRST
-};
-
-struct store_report_where {
-    const char *filter; /* name of one of store_report_filters() */
-    const char *value;
-    unsigned group; /* conditions of one group follow each other; one of them must hold */
-};
-enum { STORE_WHERE_MAX = 32 };
-struct store_report_filter { /* all groups must hold; a time of 0 = any */
-    const struct store_report_where *where;
-    size_t n_where;
-    int64_t since_ms, until_ms;                 /* of received_ms */
-    int64_t crashed_since_ms, crashed_until_ms; /* of timestamp_ms; until needs a known time */
-    enum store_report_order order;
-};
-/* MALFORMED: the cursor, a filter's name, a UUID, a text. LIMIT: more than STORE_WHERE_MAX
- * conditions. */
-FZ_MUST_CHECK enum fz_code store_report_list(struct store *store, int64_t project_id,
-                                             const struct store_report_filter *filter,
-                                             struct store_page *page, struct fz_arena *arena,
-                                             struct store_report **ret, struct fz_error *err);
-/* How many reports the filter selects; counting stops at `most`. Errors as above. */
-FZ_MUST_CHECK enum fz_code store_report_count(struct store *store, int64_t project_id,
-                                              const struct store_report_filter *filter,
-                                              uint64_t most, struct fz_arena *arena, uint64_t *ret,
-                                              struct fz_error *err);
 FZ_MUST_CHECK enum fz_code store_report_delete(struct store *store, int64_t project_id,
                                                const char *id, struct fz_error *err);
 FZ_MUST_CHECK enum fz_code store_report_reprocess(struct store *store, int64_t project_id,

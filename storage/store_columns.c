@@ -51,7 +51,7 @@ store_set_columns(struct store *store, const struct fz_columns *columns, struct 
     if (code == FZ_OK)
         code = copy_text(&update, &store->update_report, err);
     store->columns = *columns;
-    return code == FZ_OK ? store_make_filters(store, err) : code;
+    return code;
 }
 
 void
@@ -59,9 +59,6 @@ store_drop_columns(struct store *store)
 {
     free(store->select_report);
     free(store->update_report);
-    free(store->filters);
-    store->filters = NULL;
-    store->n_filters = 0;
     store->select_report = store->update_report = NULL;
     store->columns = (struct fz_columns){NULL, 0};
 }

@@ -23,10 +23,8 @@ struct store {
     struct store_term_cache *terms;      /* of store_terms.h; owned */
     unsigned usage_slot;                 /* where this connection counts usage */
     int64_t swept_sets[STORE_SET_KINDS]; /* the last set that store_sweep_rows() looked at */
-    int64_t swept_ms;             /* monotonic: when transient reports were last cleared away */
-    struct fz_columns columns;    /* of store_set_columns() */
-    struct store_filter *filters; /* that they and storage's own columns name; owned */
-    size_t n_filters;
+    int64_t swept_ms;          /* monotonic: when transient reports were last cleared away */
+    struct fz_columns columns; /* of store_set_columns() */
     char *select_report, *update_report; /* what they make of two statements; owned */
 };
 
@@ -105,8 +103,6 @@ enum { STORE_UPDATE_ARGS = 10 };
 size_t store_report_bind(const struct store *store, const union fz_value *values,
                          struct fz_arena *arena, struct sql_value *args, size_t n);
 void store_drop_columns(struct store *store);
-/* Fill in store->filters from its columns. NO_MEMORY. */
-FZ_MUST_CHECK enum fz_code store_make_filters(struct store *store, struct fz_error *err);
 
 /* UUIDs as one value: 16 bytes each, sorted, each once. Queries take it apart with substr(). */
 struct store_uuids {

@@ -9,12 +9,19 @@
 void api_report_post(void *app, struct http_request *request); /* api_submit.c */
 void api_symbolicate(void *app, struct http_request *request);
 FZ_MUST_CHECK enum fz_code api_report_list(struct api_call *call,
-                                           struct fz_error *err); /* api_reports.c */
+                                           struct fz_error *err); /* api_report_list.c */
 FZ_MUST_CHECK enum fz_code api_report_get(struct api_call *call, struct fz_error *err);
 FZ_MUST_CHECK enum fz_code api_report_reprocess(struct api_call *call, struct fz_error *err);
 FZ_MUST_CHECK enum fz_code api_report_delete(struct api_call *call, struct fz_error *err);
 FZ_MUST_CHECK enum fz_code api_attachment_get(struct api_call *call,
                                               struct fz_error *err); /* api_attachments.c */
+FZ_MUST_CHECK enum fz_code api_issue_list(struct api_call *call,
+                                          struct fz_error *err); /* api_issue_list.c */
+FZ_MUST_CHECK enum fz_code api_value_list(struct api_call *call, struct fz_error *err);
+FZ_MUST_CHECK enum fz_code api_issue_get(struct api_call *call,
+                                         struct fz_error *err); /* api_issue_get.c */
+FZ_MUST_CHECK enum fz_code api_issue_reports(struct api_call *call, struct fz_error *err);
+FZ_MUST_CHECK enum fz_code api_issue_variants(struct api_call *call, struct fz_error *err);
 FZ_MUST_CHECK enum fz_code api_session_list(struct api_call *call,
                                             struct fz_error *err); /* api_sessions.c */
 FZ_MUST_CHECK enum fz_code api_version_list(struct api_call *call,

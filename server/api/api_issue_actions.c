@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "base/time.h"
 #include "server/api/api_handlers.h"
+#include "server/api/api_issue.h"
 #include "server/api/api_object.h"
 #include "server/api/api_query.h"
 #include "server/query/query.h"
@@ -204,9 +205,9 @@ check_members(const json_t *root, const char *known, struct fz_error *err)
     return FZ_OK;
 }
 
-static void
-write_terms(struct json_write *w, const struct store_issue *issue,
-            const struct store_issue_terms *terms)
+void
+api_issue_write_terms(struct json_write *w, const struct store_issue *issue,
+                      const struct store_issue_terms *terms)
 {
     if (issue->state == STORE_ISSUE_RESOLVED) {
         json_write_open(w, "resolved_in", '[');
@@ -235,7 +236,6 @@ write_terms(struct json_write *w, const struct store_issue *issue,
 static enum fz_code
 answer_state(struct api_call *call, int64_t number, struct fz_error *err)
 {
-    static const char *const names[] = {"open", "resolved", "ignored"};
     struct store_issue issue;
     struct store_issue_terms terms;
     enum fz_code code =
@@ -248,9 +248,9 @@ answer_state(struct api_call *call, int64_t number, struct fz_error *err)
     json_write_i64(&w, "number", issue.number);
     json_write_text(&w, "title", issue.title);
     json_write_text(&w, "kind", issue.kind);
-    json_write_text(&w, "state", names[issue.state]);
+    json_write_text(&w, "state", api_issue_state_name(issue.state));
     json_write_bool(&w, "regressed", issue.is_regressed);
-    write_terms(&w, &issue, &terms);
+    api_issue_write_terms(&w, &issue, &terms);
     json_write_text(&w, "assignee", issue.assignee);
     return api_answer(call, 200, &w, '}', err);
 }

@@ -6,106 +6,13 @@
 #include "server/api/api_answer.h"
 #include "server/api/api_handlers.h"
 #include "server/api/api_query.h"
+#include "server/api/api_search.h"
 #include "server/report/columns.h"
+#include "storage/store_report_search.h"
 
 enum { LIST_DEFAULT = 50, LIST_MAX = 500, COUNT_MAX = 100000 };
 
-/* ---- filter ------------------------------------------------------------------------------ */
-
-/* Values are separated by commas, except where a part of a text is looked for: that may hold one.
- */
-static bool
-has_values(const struct store_filter *filter)
-{
-    return filter->match == FZ_MATCH_EQUAL || filter->match == FZ_MATCH_ANY_CASE;
-}
-
-struct wheres {
-    struct store_report_where list[STORE_WHERE_MAX];
-    size_t n;
-    unsigned group;
-};
-
-static enum fz_code
-add_where(struct wheres *wheres, const struct store_filter *filter, const char *value,
-          struct fz_error *err)
-{
-    /* Each value is a condition of the query, so an endless URL must not make an endless one. */
-    if (wheres->n == STORE_WHERE_MAX)
-        return fz_fail(err, FZ_E_MALFORMED, "more than %d filter values", (int)STORE_WHERE_MAX);
-    wheres->list[wheres->n++] = (struct store_report_where){filter->name, value, wheres->group};
-    return FZ_OK;
-}
-
-/* Each of the comma-separated values, and the whole, which may be one value that has commas itself
- * ("iPhone15,2"). A part of digits alone continues a device's model: "iPhone15,2,iPhone14,3". */
-static enum fz_code
-add_values(struct api_call *call, struct wheres *wheres, const struct store_filter *filter,
-           const char *value, struct fz_error *err)
-{
-    enum fz_code code = FZ_OK;
-    const char *at = value;
-    bool is_device = strcmp(filter->name, "device") == 0;
-    while (code == FZ_OK && *at) {
-        size_t len = strcspn(at, ",");
-        /* A model has a comma of its own, which does not end the value. */
-        if (is_device && len && at[len] == ',') {
-            size_t digits = strspn(at + len + 1, "0123456789");
-            char after = at[len + 1 + digits];
-            if (digits && (after == ',' || after == '\0'))
-                len += 1 + digits;
-        }
-        /* Storage takes texts that end with a NUL. */
-        const char *one = fz_arena_text(call->arena, fz_span_make(at, len));
-        if (!one)
-            return fz_arena_fail(call->arena, err);
-        if (len)
-            code = add_where(wheres, filter, one, err);
-        at += len + (at[len] == ',');
-    }
-    if (code == FZ_OK && strchr(value, ',') && !filter->choices &&
-        strcmp(filter->name, "uuid") != 0)
-        code = add_where(wheres, filter, value, err);
-    return code;
-}
-
-/* A misspelt value of a fixed set would silently list nothing. */
-static enum fz_code
-check_values(const struct wheres *wheres, size_t from, const struct store_filter *filter,
-             struct fz_error *err)
-{
-    /* Only the values of this parameter: others were checked when they were added. */
-    for (size_t i = from; filter->choices && i < wheres->n; i++) {
-        if (!api_is_choice(filter->choices, wheres->list[i].value))
-            return fz_fail(err, FZ_E_MALFORMED, "%s: '%.40s' is not one of %s", filter->name,
-                           wheres->list[i].value, filter->choices);
-    }
-    return FZ_OK;
-}
-
-/* All values of one parameter, however often it is given: a report matches if one of them does. Of
- * tags each must match. */
-static enum fz_code
-add_filter(struct api_call *call, struct wheres *wheres, const struct store_filter *filter,
-           struct fz_error *err)
-{
-    const char *name;
-    size_t from = wheres->n;
-    enum fz_code code = FZ_OK;
-    /* Values of one group are alternatives, groups must all match. */
-    wheres->group++;
-    for (size_t i = 0; code == FZ_OK && (name = http_query_name(call->request, i)); i++) {
-        const char *value = http_query_value(call->request, i);
-        if (strcmp(name, filter->name) != 0 || !value || !*value)
-            continue;
-        /* Each tag is a group of its own, so all of them must match. */
-        if (filter->match == FZ_MATCH_TAG)
-            wheres->group++;
-        code = has_values(filter) ? add_values(call, wheres, filter, value, err)
-                                  : add_where(wheres, filter, value, err);
-    }
-    return code == FZ_OK ? check_values(wheres, from, filter, err) : code;
-}
+/* ---- query ------------------------------------------------------------------------------- */
 
 static enum fz_code
 read_order(struct api_call *call, enum store_report_order *ret, struct fz_error *err)
@@ -130,51 +37,6 @@ read_order(struct api_call *call, enum store_report_order *ret, struct fz_error 
                           "(-: the newest first)",
                           text)
                 : FZ_OK;
-}
-
-static enum fz_code
-read_filter(struct api_call *call, struct wheres *wheres, struct store_report_filter *ret,
-            struct fz_error *err)
-{
-    size_t n = 0;
-    const struct store_filter *filters = store_report_filters(call->store, &n);
-    enum fz_code code = FZ_OK;
-    for (size_t i = 0; code == FZ_OK && i < n; i++)
-        code = add_filter(call, wheres, &filters[i], err);
-    if (code == FZ_OK)
-        code = read_order(call, &ret->order, err);
-    if (code == FZ_OK)
-        code = api_query_time(call->request, "since", &ret->since_ms, err);
-    if (code == FZ_OK)
-        code = api_query_time(call->request, "until", &ret->until_ms, err);
-    if (code == FZ_OK)
-        code = api_query_time(call->request, "crashed_since", &ret->crashed_since_ms, err);
-    if (code == FZ_OK)
-        code = api_query_time(call->request, "crashed_until", &ret->crashed_until_ms, err);
-    ret->where = wheres->list;
-    ret->n_where = wheres->n;
-    return code;
-}
-
-static enum fz_code
-check_names(struct api_call *call, struct fz_error *err)
-{
-    static const char others[] =
-        "since, until, crashed_since, crashed_until, sort, count, limit, cursor, issue";
-    size_t n = 0;
-    const struct store_filter *filters = store_report_filters(call->store, &n);
-    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer known = fz_buffer_make(0);
-    for (size_t i = 0; i < n; i++)
-        fz_buffer_printf(&known, "%s, ", filters[i].name);
-    fz_buffer_text(&known, others);
-    enum fz_code code = fz_buffer_done(&known, err);
-    if (code == FZ_OK)
-        code = api_check_query(call->request, fz_buffer_cstr(&known), err);
-    /* Known to the check above only for this message, which says more than "unknown". */
-    if (code == FZ_OK && http_query(call->request, "issue"))
-        code = fz_fail(err, FZ_E_MALFORMED,
-                       "issue: this server does not group reports into issues yet");
-    return code;
 }
 
 /* ---- answer ------------------------------------------------------------------------------ */
@@ -255,8 +117,8 @@ append_columns(struct json_write *w, const union fz_value *values)
     }
 }
 
-static void
-append_summary(struct json_write *w, const struct store_report *report)
+void
+api_append_summary(struct json_write *w, const struct store_report *report)
 {
     json_write_open(w, NULL, '{');
     json_write_text(w, "id", report->id);
@@ -271,7 +133,7 @@ append_summary(struct json_write *w, const struct store_report *report)
 
 /* "count", and "count_more" where there are more than are counted. */
 static enum fz_code
-append_count(struct api_call *call, const struct store_report_filter *filter, struct json_write *w,
+append_count(struct api_call *call, const struct store_query *query, struct json_write *w,
              struct fz_error *err)
 {
     uint64_t n;
@@ -282,8 +144,8 @@ append_count(struct api_call *call, const struct store_report_filter *filter, st
         return fz_fail(err, FZ_E_MALFORMED, "count: '%.40s' is not true or false", wanted);
     /* Bounded, since a project may have millions of rows: one more than is shown says that there
      * are more. */
-    enum fz_code code = store_report_count(call->store, call->project_id, filter, COUNT_MAX + 1,
-                                           call->arena, &n, err);
+    enum fz_code code = store_report_search_count(call->store, call->project_id, query,
+                                                  COUNT_MAX + 1, call->arena, &n, err);
     if (code != FZ_OK)
         return code;
     json_write_u64(w, "count", n > COUNT_MAX ? COUNT_MAX : n);
@@ -293,30 +155,34 @@ append_count(struct api_call *call, const struct store_report_filter *filter, st
 }
 
 enum fz_code
-api_report_list(struct api_call *call, struct fz_error *err)
+api_report_page(struct api_call *call, const struct store_query *query, struct fz_error *err)
 {
-    /* On the stack: the filter points into it until the query has run. */
-    struct wheres wheres = {.n = 0};
-    struct store_report_filter filter = {0};
     struct store_report *reports = NULL;
+    struct store_report_search search = {.query = query};
     struct store_page page = {.cursor = http_query(call->request, "cursor")};
-    enum fz_code code = check_names(call, err);
+    enum fz_code code = api_query_limit(call->request, LIST_DEFAULT, LIST_MAX, &page.limit, err);
     if (code == FZ_OK)
-        code = api_query_limit(call->request, LIST_DEFAULT, LIST_MAX, &page.limit, err);
+        code = read_order(call, &search.order, err);
     if (code == FZ_OK)
-        code = read_filter(call, &wheres, &filter, err);
-    if (code == FZ_OK)
-        code = store_report_list(call->store, call->project_id, &filter, &page, call->arena,
-                                 &reports, err);
+        code = store_report_search(call->store, call->project_id, &search, &page, call->arena,
+                                   &reports, err);
     if (code != FZ_OK)
         return code;
     struct json_write w = api_begin(call, '{');
     json_write_open(&w, "reports", '[');
     for (size_t i = 0; i < page.n; i++)
-        append_summary(&w, &reports[i]);
+        api_append_summary(&w, &reports[i]);
     json_write_close(&w, ']');
     /* Only on request: counting may take longer than the page. */
-    code = append_count(call, &filter, &w, err);
+    code = append_count(call, query, &w, err);
     json_write_text(&w, "next_cursor", page.next);
     return code != FZ_OK ? code : api_answer(call, 200, &w, '}', err);
+}
+
+enum fz_code
+api_report_list(struct api_call *call, struct fz_error *err)
+{
+    struct store_query query;
+    enum fz_code code = api_search_read(call, "sort, count, limit, cursor", &query, err);
+    return code == FZ_OK ? api_report_page(call, &query, err) : code;
 }

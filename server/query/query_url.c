@@ -39,6 +39,7 @@ static const struct {
     {"file", STORE_FIELD_FILE, STORE_OP_CONTAINS},
     {"q", STORE_FIELD_TEXT, STORE_OP_CONTAINS},
     {"tag", STORE_FIELD_TAG, STORE_OP_ANY_CASE},
+    {"run_id", STORE_FIELD_RUN, STORE_OP_EQUAL},
     {"image", STORE_FIELD_IMAGE, STORE_OP_EQUAL},
     {"uuid", STORE_FIELD_UUID, STORE_OP_EQUAL},
     {"issue", STORE_FIELD_ISSUE, STORE_OP_EQUAL},

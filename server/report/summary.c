@@ -127,7 +127,7 @@ append_tag(struct fz_buffer *out, const char *name, const json_t *value)
     }
     if (!text)
         return;
-    /* Lines of the form that the filter by tag searches for (FZ_MATCH_TAG). */
+    /* Lines of the form that conditions about tags search for. */
     append_part(out, name);
     fz_buffer_char(out, '=');
     append_part(out, text);

@@ -389,6 +389,13 @@ sql_postgresql_create(struct sql **ret, struct fz_error *err)
         .as_json = "::json",
         .in_few = "= ANY (ARRAY (",
         .in_few_end = "))",
+        .no_index = "",
+        .collate = " COLLATE \"C\"",
+        .in_numbers = "= ANY (CAST(",
+        .in_numbers_end = " AS bigint[]))",
+        .numbers_open = '{',
+        .numbers_close = '}',
+        .packs_rows = true,
         /* Named, since the server's default may be another: after a lock each statement must see
          * what was committed meanwhile. */
         .begin = "BEGIN ISOLATION LEVEL READ COMMITTED",

@@ -142,17 +142,20 @@ sql_row(struct sql_rows *rows, enum fz_code *code, struct fz_error *err)
 }
 
 void *
+sql_list_put(struct sql_list *list, enum fz_code *code, struct fz_error *err)
+{
+    list->items = fz_list_grow_in(list->arena, list->items, &list->room, list->n + 1, list->item);
+    if (list->items)
+        return (char *)list->items + list->item * list->n++;
+    *code = fz_arena_fail(list->arena, err);
+    return NULL;
+}
+
+void *
 sql_list_next(struct sql_rows *rows, struct sql_list *list, enum fz_code *code,
               struct fz_error *err)
 {
-    bool row = sql_row(rows, code, err);
-    if (row) {
-        list->items =
-            fz_list_grow_in(list->arena, list->items, &list->room, list->n + 1, list->item);
-        if (!list->items)
-            *code = fz_arena_fail(list->arena, err);
-    }
-    return row && list->items ? (char *)list->items + list->item * list->n++ : NULL;
+    return sql_row(rows, code, err) ? sql_list_put(list, code, err) : NULL;
 }
 
 enum fz_code

@@ -63,7 +63,7 @@ void sql_wait_change(struct sql *sql, int64_t timeout_ms);
 
 /* ---- queries ---- */
 
-enum { SQL_MAX_PARAMS = 64 };
+enum { SQL_MAX_PARAMS = 400 };
 
 struct sql_rows {
     struct sql *sql; /* NULL = closed */
@@ -102,9 +102,28 @@ struct sql_list {
 };
 void *sql_list_next(struct sql_rows *rows, struct sql_list *list, enum fz_code *code,
                     struct fz_error *err);
+/* Append one of zeros for rows of another kind; NULL: no memory, and *code says so. */
+void *sql_list_put(struct sql_list *list, enum fz_code *code, struct fz_error *err);
 FZ_MUST_CHECK enum fz_code sql_list_done(const struct sql_list *list, enum fz_code code, void *ret,
                                          size_t *ret_n);
 void sql_rows_close(struct sql_rows *rows);
+
+/* Many rows of numbers, as fast as the engine has them: "SELECT columns[0], columns[1]... " and then `rest` ("FROM ..."). NULL
+ * counts as 0, `columns` ends with NULL. PostgreSQL sends each column as one array and needs bigint; the order of the rows is that of `rest`. */
+enum { SQL_INTS = 10 };
+struct sql_ints {
+    struct sql_rows rows;
+    size_t n_columns;
+    bool is_packed; /* a row of the engine is a column of ours */
+    uint64_t n_left;
+    struct fz_span arrays[SQL_INTS];
+};
+FZ_MUST_CHECK enum fz_code sql_ints_open(struct sql *sql, const char *const *columns,
+                                         const char *rest, const struct sql_value *args,
+                                         size_t n_args, struct sql_ints *ret, struct fz_error *err);
+/* As sql_row(): true for a row, with its numbers in ret[0]... */
+bool sql_ints_next(struct sql_ints *ints, int64_t *ret, enum fz_code *code, struct fz_error *err);
+void sql_ints_close(struct sql_ints *ints);
 
 /* A query of which only the number of changed rows counts (may be NULL). */
 FZ_MUST_CHECK enum fz_code sql_exec(struct sql *sql, const char *text, const struct sql_value *args,
@@ -150,7 +169,15 @@ struct sql_driver {
     const char *like;        /* LIKE without regard to case */
     const char *as_json;     /* after a text, before ->> */
     const char *in_few,
-        *in_few_end; /* "IN (" for a handful of rows, which must not become a scan */
+        *in_few_end;      /* "IN (" for a handful of rows, which must not become a scan */
+    const char *no_index; /* before a column: no index of it serves this condition */
+    const char *collate;  /* after a text: its bytes count, and A to Z alone have two cases */
+    /* "column" these "$1" those: the column is one of the numbers in a text, which is between brackets. */
+    const char *in_numbers, *in_numbers_end;
+    char numbers_open, numbers_close;
+    bool packs_rows; /* many rows are faster as arrays */
+    /* Ids of terms with a part of a text, before and after the pattern; NULL: LIKE has an index. */
+    const char *text_part;
     /* Have a new text of terms found by its parts; NULL: an index does so by itself. */
     const char *text_added;
     bool has_one_writer;      /* whoever is in a transaction is alone */

@@ -199,10 +199,12 @@ prepare(struct sqlite *lite, const char *text, struct prepared **ret, struct fz_
         free(prepared);
         return fail(lite, rc, err);
     }
-    for (int i = 0; i < SQL_MAX_PARAMS; i++) {
-        char name[16];
-        snprintf(name, sizeof(name), "$%d", i + 1);
-        prepared->index[i] = sqlite3_bind_parameter_index(prepared->stmt, name);
+    int n = sqlite3_bind_parameter_count(prepared->stmt);
+    for (int i = 1; i <= n; i++) {
+        const char *name = sqlite3_bind_parameter_name(prepared->stmt, i);
+        long number = name && *name == '$' ? strtol(name + 1, NULL, 10) : 0;
+        if (number > 0 && number <= SQL_MAX_PARAMS)
+            prepared->index[number - 1] = i;
     }
     *ret = prepared;
     return FZ_OK;
@@ -386,6 +388,13 @@ sql_sqlite_create(struct sql **ret, struct fz_error *err)
         .as_json = "",
         .in_few = "IN (",
         .in_few_end = ")",
+        .no_index = "+",
+        .collate = "",
+        .in_numbers = "IN (SELECT value FROM json_each(",
+        .in_numbers_end = "))",
+        .numbers_open = '[',
+        .numbers_close = ']',
+        .text_part = "id IN (SELECT rowid FROM term_texts WHERE text MATCH ",
         .text_added = "INSERT INTO term_texts (rowid, text) VALUES ($1, $2)",
         .has_one_writer = true,
         /* IMMEDIATE: a transaction that starts by reading could not become a writer any more once

@@ -17,6 +17,7 @@
 
 #include "server/report/columns.h"
 #include "storage/store_jobs.h"
+#include "storage/store_report_search.h"
 
 struct contract {
     char url[512];
@@ -58,9 +59,21 @@ size_t contract_claim_all(struct contract *c, struct store_job *ret, size_t max)
 /* Values of the columns that are named in pairs with their texts, up to NULL; the others are unknown. */
 const union fz_value *contract_values(struct contract *c, const char *const *pairs);
 const char *contract_text(const struct store_report *report, const char *column);
+/* What a list is asked for, by the names of URL parameters; values of one name are alternatives. */
+struct contract_where {
+    const char *filter, *value;
+};
+struct contract_filter {
+    const struct contract_where *where;
+    size_t n_where;
+    int64_t since_ms, until_ms;                 /* of received_ms */
+    int64_t crashed_since_ms, crashed_until_ms; /* of timestamp_ms */
+    enum store_report_order order;
+};
+struct store_query contract_query(struct contract *c, const struct contract_filter *filter);
 /* One page of a list; *ret_cursor as `next` of struct store_page. */
 enum fz_code contract_report_list(struct contract *c, int64_t project,
-                                  const struct store_report_filter *filter, const char *cursor,
+                                  const struct contract_filter *filter, const char *cursor,
                                   size_t limit, struct store_report **ret, size_t *ret_n,
                                   const char **ret_cursor);
 enum fz_code contract_symbol_list(struct contract *c, int64_t project, const struct fz_uuid *uuid,
@@ -98,5 +111,6 @@ int contract_run_memory(void);
 int contract_run_runs(void);
 int contract_run_grouping(void);
 int contract_run_issue_actions(void);
+int contract_run_lists(void);
 
 #endif

@@ -29,8 +29,8 @@ test_reports(void **state)
     assert_fails(
         c, FZ_E_NOT_FOUND,
         store_report_take_transient(c->store, c->other, id, &c->arena, &report, &bytes, &c->err));
-    const struct store_report_where where = {"uuid", "61000000000000000000000000000001", 0};
-    struct store_report_filter filter = {.where = &where, .n_where = 1};
+    const struct contract_where where = {"uuid", "61000000000000000000000000000001"};
+    struct contract_filter filter = {.where = &where, .n_where = 1};
     assert_ok(c, contract_report_list(c, c->project, &filter, NULL, 9, &list, &n, &cursor));
     assert_int_equal(n, 1);
     assert_ok(c, contract_report_list(c, c->other, &filter, NULL, 9, &list, &n, &cursor));

@@ -53,8 +53,19 @@ static const struct {
     {STORE_REPORT_SYMBOLICATED, 0, {"app_name", "caf\xc3\xa9"}},
 };
 
+static const char *
+value_of(size_t report, const char *column)
+{
+    for (size_t i = 0; columns[report].values[i]; i += 2) {
+        if (strcmp(columns[report].values[i], column) == 0)
+            return columns[report].values[i + 1];
+    }
+    return NULL;
+}
+
+/* With an issue for each, which they are found by, or without. */
 static void
-make_reports(struct contract *c)
+make_reports(struct contract *c, bool is_grouped)
 {
     struct store_image images[N];
     static const char *const names[N] = {"libA", "libB", "libC", "libD", "libE", "libF", "libG"};
@@ -74,13 +85,23 @@ make_reports(struct contract *c)
                                          .result = fz_span_cstr("{}"),
                                          .images = images,
                                          .n_images = i + 1};
+        const char *function = value_of(i, "top_function"), *file = value_of(i, "top_file");
+        struct store_grouping grouping = {.stack = fz_span_make(body, 1),
+                                          .functions = &function,
+                                          .n_functions = function != NULL,
+                                          .files = &file,
+                                          .n_files = file != NULL,
+                                          .key = {(uint8_t)body[0]},
+                                          .title = "",
+                                          .variant_label = ""};
+        done.grouping = is_grouped ? &grouping : NULL;
         assert_ok(c, store_job_finish_report(c->store, &job, &done, &c->err));
     }
 }
 
 /* The bodies of the listed reports, newest first, as one word. */
 static void
-list(struct contract *c, const struct store_report_filter *filter, size_t limit, char *ret)
+list(struct contract *c, const struct contract_filter *filter, size_t limit, char *ret)
 {
     const char *cursor = NULL;
     size_t at = 0;
@@ -102,111 +123,101 @@ list(struct contract *c, const struct store_report_filter *filter, size_t limit,
 }
 
 static void
-test_filters(void **state)
+check_filters(struct contract *c, bool is_grouped)
 {
-    struct contract *c = *state;
     static const struct {
-        struct store_report_where where[16]; /* all must hold, but those of a group: one of them */
-        struct store_report_filter more;
+        struct contract_where where[16]; /* all must hold; of one name, one of them */
+        struct contract_filter more;
         const char *want;
     } cases[] = {
-        {{{0}}, {0}, "FGEDCBA"},
-        {{{"status", "partial", 0}}, {0}, "B"},
-        {{{"status", "nope", 0}}, {0}, ""},
-        {{{"app", "com.acme.shop", 0}}, {0}, "BA"},
-        {{{"app", "SHOP", 0}}, {0}, "A"},
-        {{{"version", "4.2", 0}}, {0}, "A"},
-        {{{"build", "4201", 0}}, {0}, "A"},
-        {{{"os", "ios", 0}}, {0}, "A"},
-        {{{"os", "18.1", 0}}, {0}, "A"},
-        {{{"device", "iPhone15,2", 0}}, {0}, "A"},
-        {{{"arch", "x86_64", 0}}, {0}, "C"},
-        {{{"signal", "SIGABRT", 0}}, {0}, "B"},
-        {{{"exception", "NSRangeException", 0}}, {0}, "A"},
-        {{{"function", "inner", 0}}, {0}, "A"},
-        {{{"function", "WORKER", 0}}, {0}, "D"},
-        {{{"function", "a_b", 0}}, {0}, "E"},
-        {{{"file", "a%b", 0}}, {0}, "E"},
-        {{{"file", "src", 0}}, {0}, "EDA"},
-        {{{"file", "SRC", 0}}, {0}, "EDA"},
-        {{{"q", "100%_sure!", 0}}, {0}, "C"},
-        {{{"q", "%", 0}}, {0}, "EC"},
-        {{{"q", "!", 0}}, {0}, "C"},
-        {{{"q", "\\", 0}}, {0}, ""},
-        {{{"q", "'", 0}}, {0}, "F"},
-        {{{"q", "it's \"quoted\"; DROP", 0}}, {0}, "F"},
-        {{{"q", "caf\xc3\xa9", 0}}, {0}, "G"},
-        {{{"q", "shop", 0}, {"signal", "SIGABRT", 0}}, {0}, "B"},
-        {{{"uuid", "41000000000000000000000000000001", 0}}, {0}, "FGEDCBA"},
-        {{{"uuid", "46000000-0000-0000-0000-000000000001", 0}}, {0}, "FG"},
-        {{{"uuid", "99000000000000000000000000000001", 0}}, {0}, ""},
+        {{{0}}, {0}, "GFEDCBA"},
+        {{{"status", "partial"}}, {0}, "B"},
+        {{{"app", "com.acme.shop"}}, {0}, "BA"},
+        {{{"app", "SHOP"}}, {0}, "A"},
+        {{{"version", "4.2"}}, {0}, "A"},
+        {{{"build", "4201"}}, {0}, "A"},
+        {{{"os", "ios"}}, {0}, "A"},
+        {{{"os", "18.1"}}, {0}, "A"},
+        {{{"device", "iPhone15,2"}}, {0}, "A"},
+        {{{"arch", "x86_64"}}, {0}, "C"},
+        {{{"signal", "SIGABRT"}}, {0}, "B"},
+        {{{"exception", "NSRangeException"}}, {0}, "A"},
+        {{{"function", "inner"}}, {0}, "A"},
+        {{{"function", "WORKER"}}, {0}, "D"},
+        {{{"function", "a_b"}}, {0}, "E"},
+        {{{"file", "a%b"}}, {0}, "E"},
+        {{{"file", "src"}}, {0}, "EDA"},
+        {{{"file", "SRC"}}, {0}, "EDA"},
+        {{{"q", "100%_sure!"}}, {0}, "C"},
+        {{{"q", "0%_"}}, {0}, "C"},
+        {{{"q", "re!"}}, {0}, "C"},
+        {{{"q", "a\\b"}}, {0}, ""},
+        {{{"q", "it's \"quoted\"; DROP"}}, {0}, "F"},
+        {{{"q", "caf\xc3\xa9"}}, {0}, "G"},
+        {{{"q", "shop"}, {"signal", "SIGABRT"}}, {0}, "B"},
+        {{{"uuid", "41000000000000000000000000000001"}}, {0}, "GFEDCBA"},
+        {{{"uuid", "46000000-0000-0000-0000-000000000001"}}, {0}, "GF"},
+        {{{"uuid", "99000000000000000000000000000001"}}, {0}, ""},
         {{{0}}, {.since_ms = 3000, .until_ms = 5000}, "DC"},
-        {{{0}}, {.since_ms = 6000}, "FG"},
+        {{{0}}, {.since_ms = 6000}, "GF"},
         {{{0}}, {.until_ms = 1000}, ""},
-        {{{"status", "symbolicated", 0},
-          {"app", "com.acme.shop", 0},
-          {"version", "4.2", 0},
-          {"build", "4201", 0},
-          {"os", "iOS", 0},
-          {"device", "iPhone15,2", 0},
-          {"arch", "arm64", 0},
-          {"signal", "SIGSEGV", 0},
-          {"exception", "NSRangeException", 0},
-          {"uuid", "41000000000000000000000000000001", 0},
-          {"function", "inner", 0},
-          {"file", "work", 0},
-          {"q", "index", 0}},
+        {{{"status", "symbolicated"},
+          {"app", "com.acme.shop"},
+          {"version", "4.2"},
+          {"build", "4201"},
+          {"os", "iOS"},
+          {"device", "iPhone15,2"},
+          {"arch", "arm64"},
+          {"signal", "SIGSEGV"},
+          {"exception", "NSRangeException"},
+          {"uuid", "41000000000000000000000000000001"},
+          {"function", "inner"},
+          {"file", "work"},
+          {"q", "index"}},
          {.since_ms = 1, .until_ms = 9999},
          "A"},
         /* The new ones. */
-        {{{"kind", "hang", 0}}, {0}, "B"},
-        {{{"mach", "EXC_BAD_ACCESS", 0}}, {0}, "A"},
-        {{{"code", "KERN_INVALID_ADDRESS", 0}}, {0}, "A"},
-        {{{"environment", "production", 0}}, {0}, "A"},
-        {{{"release", "com.acme.shop@4.2+4201", 0}}, {0}, "A"},
-        {{{"os_version", "18.1", 0}}, {0}, "A"},
-        {{{"os_version", "iOS", 0}}, {0}, ""},
-        {{{"os_build", "22B83", 0}}, {0}, "A"},
-        {{{"user", "u-1", 0}}, {0}, "BA"},
-        {{{"format", "framezero", 0}}, {0}, "FGEDCBA"},
-        {{{"tag", "channel:beta", 0}}, {0}, "A"},
-        {{{"tag", "channel:bet", 0}}, {0}, ""},
-        {{{"tag", "channel", 0}}, {0}, "BA"},
-        {{{"tag", "chan", 0}}, {0}, ""},
-        {{{"tag", "channel", 0}, {"tag", "plan:pro", 0}}, {0}, "A"},
-        {{{"image", "libF", 0}}, {0}, "FG"},
-        {{{"image", "lib", 0}}, {0}, ""},
-        {{{"status", "partial", 7}, {"status", "unsymbolicated", 7}}, {0}, "CB"},
-        {{{"status", "partial", 7}, {"status", "unsymbolicated", 7}, {"arch", "x86_64", 0}},
-         {0},
-         "C"},
-        {{{"app", "shop", 7}, {"function", "axb", 7}}, {0}, "FA"},
-        {{{0}}, {.order = STORE_OLDEST_FIRST}, "ABCDEGF"},
+        {{{"kind", "hang"}}, {0}, "B"},
+        {{{"mach", "EXC_BAD_ACCESS"}}, {0}, "A"},
+        {{{"code", "KERN_INVALID_ADDRESS"}}, {0}, "A"},
+        {{{"environment", "production"}}, {0}, "A"},
+        {{{"release", "com.acme.shop@4.2+4201"}}, {0}, "A"},
+        {{{"os_version", "18.1"}}, {0}, "A"},
+        {{{"os_version", "iOS"}}, {0}, ""},
+        {{{"os_build", "22B83"}}, {0}, "A"},
+        {{{"user", "u-1"}}, {0}, "BA"},
+        {{{"format", "framezero"}}, {0}, "GFEDCBA"},
+        {{{"tag", "channel:beta"}}, {0}, "A"},
+        {{{"tag", "channel:bet"}}, {0}, ""},
+        {{{"tag", "channel"}}, {0}, "BA"},
+        {{{"tag", "chan"}}, {0}, ""},
+        {{{"tag", "channel"}, {"tag", "plan:pro"}}, {0}, "A"},
+        {{{"image", "libF"}}, {0}, "GF"},
+        {{{"image", "lib"}}, {0}, ""},
+        {{{"status", "partial"}, {"status", "unsymbolicated"}}, {0}, "CB"},
+        {{{"status", "partial"}, {"status", "unsymbolicated"}, {"arch", "x86_64"}}, {0}, "C"},
+        {{{0}}, {.order = STORE_OLDEST_FIRST}, "ABCDEFG"},
         /* B crashed before A; what has no time is the oldest. */
-        {{{"user", "u-1", 0}}, {.order = STORE_CRASHED_LAST_FIRST}, "AB"},
-        {{{"user", "u-1", 0}}, {.order = STORE_CRASHED_FIRST_FIRST}, "BA"},
+        {{{"user", "u-1"}}, {.order = STORE_CRASHED_LAST_FIRST}, "AB"},
+        {{{"user", "u-1"}}, {.order = STORE_CRASHED_FIRST_FIRST}, "BA"},
         {{{0}}, {.order = STORE_CRASHED_LAST_FIRST, .crashed_since_ms = 1}, "AB"},
         {{{0}}, {.crashed_since_ms = 600, .crashed_until_ms = 700}, "B"},
         {{{0}}, {.crashed_until_ms = 700}, "B"},
     };
     char got[2 * N + 1];
-    make_reports(c);
+    make_reports(c, is_grouped);
     for (size_t i = 0; i < FZ_ARRAY_LEN(cases); i++) {
-        struct store_report_where where[16];
-        struct store_report_filter filter = cases[i].more;
-        while (filter.n_where < 16 && cases[i].where[filter.n_where].value) {
-            where[filter.n_where] = cases[i].where[filter.n_where];
-            if (where[filter.n_where].group == 0)
-                where[filter.n_where].group = 100 + (unsigned)filter.n_where;
+        struct contract_filter filter = cases[i].more;
+        while (filter.n_where < 16 && cases[i].where[filter.n_where].value)
             filter.n_where++;
-        }
-        filter.where = where;
+        filter.where = cases[i].where;
         uint64_t count = 0;
-        assert_ok(
-            c, store_report_count(c->store, c->project, &filter, 100, &c->arena, &count, &c->err));
+        struct store_query query = contract_query(c, &filter);
+        assert_ok(c, store_report_search_count(c->store, c->project, &query, 100, &c->arena, &count,
+                                               &c->err));
         assert_int_equal(count, strlen(cases[i].want));
-        assert_ok(c,
-                  store_report_count(c->store, c->project, &filter, 1, &c->arena, &count, &c->err));
+        assert_ok(c, store_report_search_count(c->store, c->project, &query, 1, &c->arena, &count,
+                                               &c->err));
         assert_int_equal(count, *cases[i].want ? 1 : 0);
         for (size_t limit = 1; limit <= N + 1; limit += 3) {
             list(c, &filter, limit, got);
@@ -217,11 +228,24 @@ test_filters(void **state)
 }
 
 static void
+test_filters(void **state)
+{
+    check_filters(*state, false);
+}
+
+/* The same reports, found through their facts. */
+static void
+test_filters_of_facts(void **state)
+{
+    check_filters(*state, true);
+}
+
+static void
 test_columns_come_back(void **state)
 {
     struct contract *c = *state;
     struct store_report report;
-    make_reports(c);
+    make_reports(c, false);
     assert_ok(c, store_report_get(c->store, c->project, "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
                                   &c->arena, &report, &c->err));
     for (size_t i = 0; columns[0].values[i]; i += 2) {
@@ -349,9 +373,9 @@ test_odd_texts(void **state)
     /* An odd query is the client's mistake and is reported as such. */
     struct store_report *list_;
     const char *cursor;
-    const struct store_report_where no_utf8 = {"app", "\xff", 0}, no_uuid = {"uuid", "zz", 0};
-    struct store_report_filter bad_text = {.where = &no_utf8, .n_where = 1},
-                               bad_uuid = {.where = &no_uuid, .n_where = 1};
+    const struct contract_where no_utf8 = {"app", "\xff"}, no_uuid = {"uuid", "zz"};
+    struct contract_filter bad_text = {.where = &no_utf8, .n_where = 1},
+                           bad_uuid = {.where = &no_uuid, .n_where = 1};
     assert_fails(c, FZ_E_MALFORMED,
                  contract_report_list(c, c->project, &bad_text, NULL, 10, &list_, &n, &cursor));
     assert_fails(c, FZ_E_MALFORMED,
@@ -368,7 +392,7 @@ test_bad_cursors(void **state)
     struct store_symbol *symbols;
     size_t n;
     const char *cursor;
-    make_reports(c);
+    make_reports(c, false);
     assert_ok(c, contract_report_list(c, c->project, NULL, NULL, 3, &page, &n, &cursor));
     assert_non_null(cursor);
     assert_null(strpbrk(cursor, "+/=&?#"));
@@ -392,11 +416,9 @@ int
 contract_run_list(void)
 {
     const struct CMUnitTest tests[] = {
-        contract_test(test_filters),
-        contract_test(test_columns_come_back),
-        contract_test(test_table_is_the_schema),
-        contract_test(test_odd_texts),
-        contract_test(test_bad_cursors),
+        contract_test(test_filters),           contract_test(test_filters_of_facts),
+        contract_test(test_columns_come_back), contract_test(test_table_is_the_schema),
+        contract_test(test_odd_texts),         contract_test(test_bad_cursors),
     };
     return cmocka_run_group_tests_name("list", tests, NULL, NULL);
 }

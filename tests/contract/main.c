@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "server/query/query.h"
 #include "storage/sql/sql.h"
 #include "storage/store_private.h"
 
@@ -210,14 +211,60 @@ contract_text(const struct store_report *report, const char *column)
     return fz_columns_text(&report_columns, report->values, column);
 }
 
+static void
+add_time(struct contract *c, struct store_query *query, enum store_op op, int64_t time_ms)
+{
+    struct store_condition *list = fz_arena_array(&c->arena, query->n + 1, sizeof(*list));
+    struct store_query_value *value = fz_arena_alloc(&c->arena, sizeof(*value));
+    assert_true(list && value);
+    for (size_t i = 0; i < query->n; i++)
+        list[i] = query->conditions[i];
+    *value = (struct store_query_value){.number = time_ms};
+    list[query->n++] = (struct store_condition){
+        .field = STORE_FIELD_CRASHED, .op = op, .values = value, .n_values = 1};
+    query->conditions = list;
+}
+
+static enum fz_code
+read_query(struct contract *c, const struct contract_filter *filter, struct store_query *ret)
+{
+    struct query_parameter list[32];
+    size_t n = filter ? filter->n_where : 0;
+    *ret = (struct store_query){.now_ms = 1};
+    assert_true(n <= FZ_ARRAY_LEN(list));
+    for (size_t i = 0; i < n; i++)
+        list[i] = (struct query_parameter){filter->where[i].filter, filter->where[i].value};
+    enum fz_code code = query_add_parameters(ret, list, n, &c->arena, &c->err);
+    ret->since_ms = filter ? filter->since_ms : 0;
+    ret->until_ms = filter ? filter->until_ms : 0;
+    if (filter && filter->crashed_since_ms)
+        add_time(c, ret, STORE_OP_AT_LEAST, filter->crashed_since_ms);
+    if (filter && filter->crashed_until_ms)
+        add_time(c, ret, STORE_OP_LESS, filter->crashed_until_ms);
+    return code;
+}
+
+struct store_query
+contract_query(struct contract *c, const struct contract_filter *filter)
+{
+    struct store_query query;
+    assert_ok(c, read_query(c, filter, &query));
+    return query;
+}
+
 enum fz_code
-contract_report_list(struct contract *c, int64_t project, const struct store_report_filter *filter,
+contract_report_list(struct contract *c, int64_t project, const struct contract_filter *filter,
                      const char *cursor, size_t limit, struct store_report **ret, size_t *ret_n,
                      const char **ret_cursor)
 {
     struct store_page page = {.cursor = cursor, .limit = limit};
-    enum fz_code code =
-        store_report_list(c->store, project, filter, &page, &c->arena, ret, &c->err);
+    struct store_query query;
+    enum fz_code code = read_query(c, filter, &query);
+    if (code != FZ_OK)
+        return code;
+    const struct store_report_search search = {
+        .query = &query, .order = filter ? filter->order : STORE_NEWEST_FIRST};
+    code = store_report_search(c->store, project, &search, &page, &c->arena, ret, &c->err);
     *ret_n = page.n;
     *ret_cursor = page.next;
     return code;
@@ -349,6 +396,7 @@ main(int argc, char **argv)
     n_failed += contract_run_runs();
     n_failed += contract_run_grouping();
     n_failed += contract_run_issue_actions();
+    n_failed += contract_run_lists();
     n_failed += contract_run_committer();
     n_failed += contract_run_processes();
     return n_failed != 0;

@@ -148,8 +148,8 @@ test_list(void **state)
     const char *first = add(c, c->project, run, "1"), *second = add(c, c->project, run, "1");
     expect(c, second, first, first);
     run[256] = '\0';
-    const struct store_report_where where = {"run_id", run, 0};
-    const struct store_report_filter filter = {.where = &where, .n_where = 1};
+    const struct contract_where where = {"run_id", run};
+    const struct contract_filter filter = {.where = &where, .n_where = 1};
     assert_ok(c, contract_report_list(c, c->project, &filter, NULL, 10, &reports, &n, &next));
     assert_int_equal(n, 2);
 }

@@ -69,6 +69,11 @@ def reports(server, key, report):
         ("POST", "/api/v1/symbolicate"): Request("/api/v1/symbolicate", report),
         ("POST", "/symbolicate/v5"): Request("/symbolicate/v5", json.dumps({"jobs": [{
             "memoryMap": [["Demo", UUID.upper() + "0"]], "stacks": [[[0, 16652], [0, 16543]]]}]}).encode()),
+        ("GET", "/api/v1/issues"): Request("/api/v1/issues?query=kind:crash%20is:open&sort=reports&limit=10"),
+        ("GET", "/api/v1/issues/{number}"): Request("/api/v1/issues/1?since=7d"),
+        ("GET", "/api/v1/issues/{number}/reports"): Request("/api/v1/issues/1/reports?limit=10"),
+        ("GET", "/api/v1/issues/{number}/variants"): Request("/api/v1/issues/1/variants"),
+        ("GET", "/api/v1/values"): Request("/api/v1/values?field=app&prefix=com."),
         ("GET", "/api/v1/sessions"): Request("/api/v1/sessions"),
         ("GET", "/api/v1/versions"): Request("/api/v1/versions?environment=beta&limit=10"),
         ("POST", "/api/{project}/envelope"):

@@ -196,10 +196,10 @@ class WithoutWorkers(ServerCase):
         future = self.server.query("/api/v1/reports", since="2100-01-01T00:00:00Z")[1]
         self.assertEqual(future["reports"], [])
         for query in ("status=done", "limit=0", "limit=501", "limit=x", "since=yesterday", "uuid=xyz", "cursor=zzz",
-                      "colour=red", "issue=1"):
+                      "colour=red", "issue=x", "q=ab"):
             with self.subTest(query=query):
                 message = self.expect(400, "GET", f"/api/v1/reports?{query}", token=token)["error"]["message"]
-                self.assertIn(query.partition("=")[0], message)
+                self.assertIn({"q": "text"}.get(query.partition("=")[0], query.partition("=")[0]), message)
 
     def test_invalid_bodies(self):
         self.assertIn("empty", self.expect(400, "POST", "/api/v1/reports", body=b"")["error"]["message"])

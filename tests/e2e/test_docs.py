@@ -19,7 +19,8 @@ from case import BINARY, REST, SOURCE
 from framezero import Server
 
 TIME = re.compile(r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$")
-MADE = {"id": r"^[0-9a-f]{32}$", "upload": r"^[0-9a-f]{32}$", "next_cursor": r"^[\w-]+$"}
+MADE = {"upload": r"^[0-9a-f]{32}$", "next_cursor": r"^[\w-]+$"}
+MADE.update({key: MADE["upload"] for key in ("id", "newest_report", "best_report")})
 MARK = "@@ end of block"
 
 

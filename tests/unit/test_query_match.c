@@ -67,7 +67,8 @@ static const struct {
     {"build:>=4201 build:<4202", true},
     {"build:>999", true},
     {"build:<999", false},
-    {"os_build:>22A1 os_build:<22C", true},
+    {"os_build:22B83", true},
+    {"os_build:22b*", true},
     /* The system's name, its version, both. */
     {"os:ios", true},
     {"os:18.1", true},

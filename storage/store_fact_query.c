@@ -1,0 +1,416 @@
+#include "storage/store_fact_query.h"
+
+#include <inttypes.h>
+
+enum {
+    PARTS = 8,           /* that one condition is about */
+    PROBED = 20000,      /* an index with fewer facts is better than a range of time */
+    LISTED_STACKS = 4000 /* more are looked up by the database */
+};
+
+enum part_kind {
+    PART_IDS,    /* a column is one of the ids */
+    PART_STACKS, /* the ids are terms of stacks */
+    PART_TAGS,   /* the ids are terms of tags */
+    PART_KNOWN,  /* a column has a term at all */
+    PART_ROW     /* a condition about the report's row */
+};
+
+struct store_fact_part {
+    enum part_kind kind;
+    const char *column;
+    bool has_index;
+    struct store_ids ids;
+};
+
+struct store_fact_condition {
+    struct store_fact_part parts[PARTS]; /* one of them must hold */
+    size_t n;
+    bool is_negated;
+    const struct store_condition *source;
+};
+
+/* ---- what each field is in facts ---- */
+
+static const struct field_place {
+    struct store_term_place places[5];
+    bool by_stack; /* functions and files of the stack */
+} places[STORE_FIELDS] = {
+    [STORE_FIELD_VERSION] = {{{STORE_TERM_VERSION, STORE_PART_TEXT}}, false},
+    [STORE_FIELD_BUILD] = {{{STORE_TERM_VERSION, STORE_PART_DETAIL}}, false},
+    [STORE_FIELD_OS] = {{{STORE_TERM_OS, STORE_PART_TEXT | STORE_PART_DETAIL | STORE_PART_BOTH}},
+                        false},
+    [STORE_FIELD_OS_VERSION] = {{{STORE_TERM_OS, STORE_PART_DETAIL}}, false},
+    [STORE_FIELD_DEVICE] = {{{STORE_TERM_DEVICE, STORE_PART_TEXT}}, false},
+    [STORE_FIELD_ARCH] = {{{STORE_TERM_ARCH, STORE_PART_TEXT}}, false},
+    [STORE_FIELD_ENVIRONMENT] = {{{STORE_TERM_ENVIRONMENT, STORE_PART_TEXT}}, false},
+    [STORE_FIELD_APP] = {{{STORE_TERM_APP, STORE_PART_TEXT | STORE_PART_DETAIL}}, false},
+    [STORE_FIELD_KIND] = {{{STORE_TERM_KIND, STORE_PART_TEXT}}, false},
+    [STORE_FIELD_EXCEPTION] = {{{STORE_TERM_EXCEPTION, STORE_PART_TEXT}}, false},
+    [STORE_FIELD_SIGNAL] = {{{STORE_TERM_SIGNAL, STORE_PART_TEXT}}, false},
+    [STORE_FIELD_FUNCTION] = {{{STORE_TERM_FUNCTION, STORE_PART_TEXT}}, true},
+    [STORE_FIELD_FILE] = {{{STORE_TERM_FILE, STORE_PART_TEXT}}, true},
+    [STORE_FIELD_REASON] = {{{STORE_TERM_REASON, STORE_PART_TEXT}}, false},
+    [STORE_FIELD_TEXT] = {{{STORE_TERM_REASON, STORE_PART_TEXT},
+                           {STORE_TERM_EXCEPTION, STORE_PART_TEXT},
+                           {STORE_TERM_SIGNAL, STORE_PART_TEXT},
+                           {STORE_TERM_APP, STORE_PART_TEXT | STORE_PART_DETAIL}},
+                          true},
+    [STORE_FIELD_USER] = {{{STORE_TERM_USER, STORE_PART_TEXT}}, false},
+    [STORE_FIELD_TAG] = {{{STORE_TERM_TAG, STORE_PART_TEXT}}, false},
+};
+
+/* The columns of facts with an index of their own. */
+static bool
+has_index(enum store_term term)
+{
+    return term == STORE_TERM_VERSION || term == STORE_TERM_OS || term == STORE_TERM_DEVICE ||
+           term == STORE_TERM_USER || term == STORE_TERM_EXCEPTION || term == STORE_TERM_REASON;
+}
+
+/* ---- conditions to numbers ---- */
+
+static void
+add_part(struct store_fact_condition *to, const struct store_fact_part *part)
+{
+    /* What nothing has the text of needs no look. */
+    if (part->ids.n || part->kind == PART_KNOWN || part->kind == PART_ROW)
+        to->parts[to->n++] = *part;
+}
+
+static enum fz_code
+add_term(struct store_fact_query *facts, const struct store_term_place *place,
+         struct store_fact_condition *to, struct fz_error *err)
+{
+    bool is_tag = place->term == STORE_TERM_TAG;
+    struct store_fact_part part = {.kind = is_tag ? PART_TAGS : PART_IDS,
+                                   .column = store_term_kinds[place->term].column,
+                                   .has_index = is_tag || has_index(place->term)};
+    if (to->source->op == STORE_OP_PRESENT && place->parts == STORE_PART_TEXT && !is_tag &&
+        place->term != STORE_TERM_VERSION) {
+        part.kind = PART_KNOWN;
+        add_part(to, &part);
+        return FZ_OK;
+    }
+    enum fz_code code = store_terms_find(facts->store, facts->project_id, place, to->source,
+                                         facts->arena, &part.ids, err);
+    if (code == FZ_OK)
+        add_part(to, &part);
+    return code;
+}
+
+static enum fz_code
+add_stacks(struct store_fact_query *facts, struct store_fact_condition *to, struct fz_error *err)
+{
+    static const struct store_term_place function = {STORE_TERM_FUNCTION, STORE_PART_TEXT};
+    static const struct store_term_place file = {STORE_TERM_FILE, STORE_PART_TEXT};
+    enum store_field field = to->source->field;
+    struct store_fact_part terms = {.kind = PART_STACKS, .column = "stack_key"}, stacks = terms;
+    stacks.kind = PART_IDS;
+    stacks.has_index = true;
+    enum fz_code code = FZ_OK;
+    if (field != STORE_FIELD_FILE)
+        code = store_terms_find(facts->store, facts->project_id, &function, to->source,
+                                facts->arena, &terms.ids, err);
+    if (code == FZ_OK && field != STORE_FIELD_FUNCTION)
+        code = store_terms_find(facts->store, facts->project_id, &file, to->source, facts->arena,
+                                &terms.ids, err);
+    if (code == FZ_OK)
+        code = store_stacks_find(facts->store, &terms.ids, facts->arena, &stacks.ids, err);
+    if (code == FZ_OK)
+        add_part(to, stacks.ids.n > LISTED_STACKS ? &terms : &stacks);
+    return code;
+}
+
+static enum fz_code
+add_numbers(struct store_fact_query *facts, struct store_fact_condition *to, const char *column,
+            struct fz_error *err)
+{
+    struct store_fact_part part = {
+        .kind = PART_IDS, .column = column, .has_index = to->source->field == STORE_FIELD_VARIANT};
+    enum fz_code code = FZ_OK;
+    for (size_t i = 0; code == FZ_OK && i < to->source->n_values; i++)
+        code = store_ids_put(&part.ids, to->source->values[i].number, facts->arena, err);
+    if (code == FZ_OK)
+        add_part(to, &part);
+    return code;
+}
+
+/* Titles of issues are searched with the texts of their reports. */
+static enum fz_code
+add_titles(struct store_fact_query *facts, struct store_fact_condition *to, struct fz_error *err)
+{
+    struct store_fact_part part = {.kind = PART_IDS, .column = "variant_id", .has_index = true};
+    enum fz_code code = store_title_variants(facts->store, facts->project_id, to->source,
+                                             facts->arena, &part.ids, err);
+    if (code == FZ_OK)
+        add_part(to, &part);
+    return code;
+}
+
+static enum fz_code
+resolve(struct store_fact_query *facts, struct store_fact_condition *to, struct fz_error *err)
+{
+    static const struct store_fact_part row = {.kind = PART_ROW};
+    enum store_field field = to->source->field;
+    const struct field_place *place = &places[field];
+    enum fz_code code = FZ_OK;
+    if (field == STORE_FIELD_VARIANT)
+        return add_numbers(facts, to, "variant_id", err);
+    if (field == STORE_FIELD_STATUS && !facts->for_reports)
+        return add_numbers(facts, to, "status", err);
+    if (!place->places[0].term) {
+        facts->needs_reports = true;
+        add_part(to, &row);
+        return FZ_OK;
+    }
+    if (place->by_stack)
+        code = add_stacks(facts, to, err);
+    for (size_t i = 0; code == FZ_OK && i < FZ_ARRAY_LEN(place->places); i++) {
+        enum store_term term = place->places[i].term;
+        if (term && term != STORE_TERM_FUNCTION && term != STORE_TERM_FILE)
+            code = add_term(facts, &place->places[i], to, err);
+    }
+    if (code == FZ_OK && field == STORE_FIELD_TEXT)
+        code = add_titles(facts, to, err);
+    return code;
+}
+
+/* A condition about the time narrows the range that is read. */
+static void
+narrow(struct store_fact_query *facts, const struct store_condition *condition)
+{
+    int64_t value = condition->values[0].number;
+    bool is_upper = condition->op == STORE_OP_LESS || condition->op == STORE_OP_AT_MOST;
+    /* received <= x, and not received > x, are received < x + 1. */
+    if (condition->op == STORE_OP_AT_MOST || condition->op == STORE_OP_GREATER)
+        value++;
+    if (is_upper != condition->is_negated) {
+        if (!facts->until_ms || value < facts->until_ms)
+            facts->until_ms = value;
+    } else if (value > facts->since_ms) {
+        facts->since_ms = value;
+    }
+}
+
+static enum fz_code
+add_issues(struct store_fact_query *facts, const struct store_query *query, struct fz_error *err)
+{
+    struct store_ids variants = {0};
+    if (!facts->for_reports || !store_query_is_of_issues(query))
+        return FZ_OK;
+    enum fz_code code =
+        store_issue_variants(facts->store, facts->project_id, query, facts->arena, &variants, err);
+    return code == FZ_OK ? store_fact_query_variants(facts, &variants, err) : code;
+}
+
+enum fz_code
+store_fact_query_variants(struct store_fact_query *facts, const struct store_ids *variants,
+                          struct fz_error *err FZ_UNUSED)
+{
+    struct store_fact_condition *to = &facts->conditions[facts->n];
+    const struct store_fact_part part = {
+        .kind = PART_IDS, .column = "variant_id", .has_index = true, .ids = *variants};
+    facts->is_empty |= variants->n == 0;
+    *to = (struct store_fact_condition){.n = 0};
+    add_part(to, &part);
+    facts->n += to->n > 0;
+    return FZ_OK;
+}
+
+enum fz_code
+store_fact_query_make(struct store *store, int64_t project_id, const struct store_query *query,
+                      bool for_reports, struct fz_arena *arena, struct store_fact_query *ret,
+                      struct fz_error *err)
+{
+    enum fz_code code = FZ_OK;
+    *ret = (struct store_fact_query){.store = store,
+                                     .project_id = project_id,
+                                     .since_ms = query->since_ms,
+                                     .until_ms = query->until_ms,
+                                     .for_reports = for_reports,
+                                     .arena = arena};
+    /* Two more: for variants. */
+    ret->conditions = fz_arena_array(arena, query->n + 2, sizeof(*ret->conditions));
+    if (!ret->conditions)
+        return fz_arena_fail(arena, err);
+    for (size_t i = 0; code == FZ_OK && i < query->n; i++) {
+        const struct store_condition *condition = &query->conditions[i];
+        struct store_fact_condition *to = &ret->conditions[ret->n];
+        if (store_field_row(condition->field)->is_of_issue)
+            continue;
+        if (condition->field == STORE_FIELD_RECEIVED) {
+            narrow(ret, condition);
+            continue;
+        }
+        *to =
+            (struct store_fact_condition){.is_negated = condition->is_negated, .source = condition};
+        code = resolve(ret, to, err);
+        /* A text that nothing has: no report meets the condition, or all meet its opposite. */
+        ret->is_empty |= to->n == 0 && !to->is_negated;
+        ret->n += to->n > 0;
+    }
+    return code == FZ_OK ? add_issues(ret, query, err) : code;
+}
+
+bool
+store_field_is_fact(enum store_field field)
+{
+    return places[field].places[0].term || field == STORE_FIELD_VARIANT ||
+           store_field_row(field)->is_of_issue;
+}
+
+bool
+store_fact_query_has_any(const struct store_fact_query *facts)
+{
+    return facts->n || facts->since_ms || facts->until_ms || facts->is_empty;
+}
+
+/* ---- as SQL ---- */
+
+static void
+append_range(const struct store_fact_query *facts, struct store_sql *q, const char *column)
+{
+    if (facts->since_ms)
+        fz_buffer_printf(&q->text, " AND %s >= %" PRId64, column, facts->since_ms);
+    if (facts->until_ms)
+        fz_buffer_printf(&q->text, " AND %s < %" PRId64, column, facts->until_ms);
+}
+
+static void
+append_tags(const struct store_fact_query *facts, struct store_sql *q,
+            const struct store_fact_part *part)
+{
+    if (part == facts->driver) {
+        fz_buffer_text(&q->text, "(f.received_ms, f.report_key) IN (SELECT g.received_ms, "
+                                 "g.report_key FROM fact_tags g WHERE g.term_id");
+        store_sql_in(q, &part->ids);
+        append_range(facts, q, "g.received_ms");
+    } else {
+        fz_buffer_text(&q->text, "EXISTS (SELECT 1 FROM fact_tags g WHERE g.term_id");
+        store_sql_in(q, &part->ids);
+        fz_buffer_text(&q->text, " AND g.received_ms = f.received_ms AND g.report_key = "
+                                 "f.report_key");
+    }
+    fz_buffer_char(&q->text, ')');
+}
+
+static void
+append_part(const struct store_fact_query *facts, struct store_sql *q,
+            const struct store_fact_part *part, const struct store_condition *source)
+{
+    const char *no_index = part == facts->driver ? "" : q->driver->no_index;
+    switch (part->kind) {
+    case PART_IDS:
+        fz_buffer_printf(&q->text, "%sf.%s", no_index, part->column);
+        store_sql_in(q, &part->ids);
+        break;
+    case PART_STACKS:
+        fz_buffer_printf(&q->text,
+                         "%sf.stack_key IN (SELECT s.stack_key FROM stack_terms s WHERE "
+                         "s.term_id",
+                         no_index);
+        store_sql_in(q, &part->ids);
+        fz_buffer_char(&q->text, ')');
+        break;
+    case PART_TAGS:
+        append_tags(facts, q, part);
+        break;
+    case PART_KNOWN:
+        fz_buffer_printf(&q->text, "%sf.%s > 0", no_index, part->column);
+        break;
+    case PART_ROW:
+        fz_buffer_text(&q->text, "TRUE");
+        store_report_condition(q, source, "r.");
+        break;
+    }
+}
+
+static void
+append_condition(const struct store_fact_query *facts, struct store_sql *q,
+                 const struct store_fact_condition *condition)
+{
+    /* store_report_condition() negates by itself. */
+    bool is_row = condition->parts[0].kind == PART_ROW;
+    fz_buffer_text(&q->text, condition->is_negated && !is_row ? " AND NOT (" : " AND (");
+    for (size_t i = 0; i < condition->n; i++) {
+        fz_buffer_text(&q->text, i ? " OR " : "");
+        append_part(facts, q, &condition->parts[i], condition->source);
+    }
+    fz_buffer_char(&q->text, ')');
+}
+
+void
+store_fact_query_from(const struct store_fact_query *facts, struct store_sql *q)
+{
+    const struct store_fact_part *driver = facts->driver;
+    bool by_key = !driver || driver->kind == PART_TAGS;
+    fz_buffer_text(&q->text, " FROM facts f");
+    if (facts->needs_reports)
+        fz_buffer_printf(&q->text, " %sJOIN reports r ON r.key = f.report_key",
+                         facts->for_reports ? "" : "LEFT ");
+    fz_buffer_printf(&q->text, " WHERE %sf.project_id = ", by_key ? "" : q->driver->no_index);
+    store_sql_arg(q, sql_int(facts->project_id));
+    append_range(facts, q, "f.received_ms");
+    if (facts->for_reports)
+        fz_buffer_text(&q->text,
+                       facts->needs_reports ? " AND r.transient = 0" : " AND f.report_key > 0");
+    /* The index has only what is known, and is used by a query that says so. */
+    if (driver && driver->kind == PART_IDS && strcmp(driver->column, "variant_id") != 0)
+        fz_buffer_printf(&q->text, " AND f.%s > 0", driver->column);
+    for (size_t i = 0; i < facts->n; i++)
+        append_condition(facts, q, &facts->conditions[i]);
+}
+
+/* ---- which index ---- */
+
+static enum fz_code
+count_part(struct store_fact_query *facts, const struct store_fact_part *part, int64_t most,
+           int64_t *ret, struct fz_error *err)
+{
+    struct store_sql q;
+    store_sql_init(&q, facts->store, facts->arena);
+    if (part->kind == PART_TAGS) {
+        fz_buffer_text(&q.text, "SELECT count(*) FROM (SELECT 1 FROM fact_tags f WHERE f.term_id");
+        store_sql_in(&q, &part->ids);
+    } else {
+        fz_buffer_printf(&q.text, "SELECT count(*) FROM (SELECT 1 FROM facts f WHERE f.%s",
+                         part->column);
+        store_sql_in(&q, &part->ids);
+        if (strcmp(part->column, "variant_id") != 0)
+            fz_buffer_printf(&q.text, " AND f.%s > 0", part->column);
+    }
+    append_range(facts, &q, "f.received_ms");
+    fz_buffer_printf(&q.text, " LIMIT %" PRId64 ") AS found", most);
+    FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
+    enum fz_code code = store_sql_done(&q, err);
+    if (code == FZ_OK)
+        code = sql_query_once(facts->store->sql, fz_buffer_cstr(&q.text), q.args, q.n_args, &rows,
+                              err);
+    if (sql_row(&rows, &code, err))
+        *ret = sql_col_int(&rows, 0);
+    store_sql_deinit(&q);
+    return code;
+}
+
+enum fz_code
+store_fact_query_plan(struct store_fact_query *facts, struct fz_error *err)
+{
+    int64_t least = PROBED;
+    enum fz_code code = FZ_OK;
+    /* PostgreSQL knows how often each value occurs. */
+    if (!*facts->store->sql->driver->no_index)
+        return FZ_OK;
+    for (size_t i = 0; code == FZ_OK && i < facts->n; i++) {
+        const struct store_fact_condition *condition = &facts->conditions[i];
+        int64_t n = least;
+        if (condition->n != 1 || condition->is_negated || !condition->parts[0].has_index)
+            continue;
+        code = count_part(facts, &condition->parts[0], least, &n, err);
+        if (code == FZ_OK && n < least) {
+            least = n;
+            facts->driver = &condition->parts[0];
+        }
+    }
+    return code;
+}

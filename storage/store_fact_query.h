@@ -1,0 +1,101 @@
+/*
+ * Conditions over facts: each is resolved to numbers of terms, stacks or variants, and those become one query over narrow rows.
+ * Private to storage.
+ *
+ *   store_fact_query_make()    resolve the conditions, choose what to read the facts by
+ *   store_fact_query_from()    append "FROM facts f ... WHERE ..." to a query
+ *
+ * What a report says that is in no fact (its format, its images...) is looked up in its row; a report that was deleted says
+ * nothing there.
+ */
+#ifndef STORE_FACT_QUERY_H
+#define STORE_FACT_QUERY_H
+
+#include "storage/store_condition.h"
+#include "storage/store_terms.h"
+
+/* ---- terms (store_term_find.c) ---- */
+
+enum { STORE_PART_TEXT = 1, STORE_PART_DETAIL = 2, STORE_PART_BOTH = 4 /* "iOS 18.1" */ };
+struct store_term_place {
+    enum store_term term;
+    unsigned parts; /* of the term that the condition is about */
+};
+/* The project's terms for which the condition holds, without its negation; sorted. */
+FZ_MUST_CHECK enum fz_code store_terms_find(struct store *store, int64_t project_id,
+                                            const struct store_term_place *place,
+                                            const struct store_condition *condition,
+                                            struct fz_arena *arena, struct store_ids *ret,
+                                            struct fz_error *err);
+/* The stacks that have one of these functions or files; sorted. */
+FZ_MUST_CHECK enum fz_code store_stacks_find(struct store *store, const struct store_ids *terms,
+                                             struct fz_arena *arena, struct store_ids *ret,
+                                             struct fz_error *err);
+
+/* ---- facts ---- */
+
+struct store_fact_part; /* "a column is one of these numbers" */
+struct store_fact_condition;
+
+struct store_fact_query {
+    struct store *store;
+    int64_t project_id;
+    int64_t since_ms, until_ms; /* of the conditions, too; 0 = no limit */
+    bool is_empty;              /* no fact meets the conditions */
+    bool needs_reports;         /* a condition looks at the report's row, "r" */
+    bool for_reports;           /* only facts of reports that are there */
+    struct store_fact_condition *conditions;
+    size_t n;
+    const struct store_fact_part *driver; /* whose index is read; NULL = the time */
+    struct fz_arena *arena;
+};
+
+/*
+ * Resolve the conditions about reports, and those about issues if `for_reports`. Then only reports that are there are found, and
+ * their present status counts; else facts of deleted ones, too.
+ */
+FZ_MUST_CHECK enum fz_code store_fact_query_make(struct store *store, int64_t project_id,
+                                                 const struct store_query *query, bool for_reports,
+                                                 struct fz_arena *arena,
+                                                 struct store_fact_query *ret,
+                                                 struct fz_error *err);
+/* Only facts of these variants. Before store_fact_query_plan(). */
+FZ_MUST_CHECK enum fz_code store_fact_query_variants(struct store_fact_query *facts,
+                                                     const struct store_ids *variants,
+                                                     struct fz_error *err);
+/* Choose the index: by how many facts each condition leaves. */
+FZ_MUST_CHECK enum fz_code store_fact_query_plan(struct store_fact_query *facts,
+                                                 struct fz_error *err);
+/* Append "FROM facts f ... WHERE ..." with all conditions. */
+void store_fact_query_from(const struct store_fact_query *facts, struct store_sql *q);
+/* Do facts say something of this field, or of the issue? */
+bool store_field_is_fact(enum store_field field);
+/* Is there a condition, or a range of time? */
+bool store_fact_query_has_any(const struct store_fact_query *facts);
+
+/* ---- issues (store_issue_set.c) ---- */
+
+/* Append a condition about issues "i", with its negation. */
+void store_issue_condition(struct store_sql *q, const struct store_condition *condition,
+                           int64_t now_ms);
+/* Is one of the conditions about issues? */
+bool store_query_is_of_issues(const struct store_query *query);
+/* The variants of the issues for which the conditions about issues hold. */
+FZ_MUST_CHECK enum fz_code store_issue_variants(struct store *store, int64_t project_id,
+                                                const struct store_query *query,
+                                                struct fz_arena *arena, struct store_ids *ret,
+                                                struct fz_error *err);
+/* The variants of issues with these parts in their titles. */
+FZ_MUST_CHECK enum fz_code store_title_variants(struct store *store, int64_t project_id,
+                                                const struct store_condition *condition,
+                                                struct fz_arena *arena, struct store_ids *ret,
+                                                struct fz_error *err);
+
+/* ---- rows of reports (store_report_row.c) ---- */
+
+/* Append a condition about the columns of a report's row, `alias` "r." or "", with its negation. Not about issues, and not a
+ * comparison of versions. */
+void store_report_condition(struct store_sql *q, const struct store_condition *condition,
+                            const char *alias);
+
+#endif

@@ -1,0 +1,395 @@
+/*
+ * One issue: what its reports have in common, counted.
+ *
+ * Without conditions about reports the counts are those that are kept (issue_days, variants, issues); with conditions the issue's
+ * facts are read once and counted here.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "base/text.h"
+#include "storage/store_tally.h"
+
+enum { NEWEST = 200 /* reports among which the best named one is looked for */ };
+
+static const struct {
+    enum store_term term;
+    const char *column;
+} shared[STORE_DISTRIBUTIONS] = {
+    [STORE_BY_VERSION] = {STORE_TERM_VERSION, "f.version_id"},
+    [STORE_BY_OS] = {STORE_TERM_OS, "f.os_id"},
+    [STORE_BY_DEVICE] = {STORE_TERM_DEVICE, "f.device_id"},
+    [STORE_BY_ARCH] = {STORE_TERM_ARCH, "f.arch_id"},
+    [STORE_BY_ENVIRONMENT] = {STORE_TERM_ENVIRONMENT, "f.environment_id"},
+};
+
+struct details {
+    struct store_tally t; /* of this one issue */
+    struct store_issue issue;
+    struct store_fact_query facts;
+    bool all_time;
+    struct store_map counts[STORE_DISTRIBUTIONS]; /* of term ids; -1 stands for an unknown text */
+    struct store_map places;                      /* of variants in the list, from 1 */
+    struct store_variant *variants;
+    size_t n_variants;
+};
+
+static void
+deinit(struct details *d)
+{
+    for (int i = 0; i < STORE_DISTRIBUTIONS; i++)
+        store_map_deinit(&d->counts[i]);
+    store_map_deinit(&d->places);
+    store_tally_deinit(&d->t);
+}
+
+/* ---- variants ---- */
+
+/* All variants of the issue, with the counts of all time. */
+static enum fz_code
+read_variants(struct details *d, struct fz_error *err)
+{
+    struct store_tally *t = &d->t;
+    struct sql_list list = {.arena = t->arena, .item = sizeof(*d->variants)};
+    const struct sql_value args[] = {sql_int(t->project_id), sql_int(d->issue.number)};
+    FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
+    enum fz_code code = sql_query(
+        t->store->sql,
+        "SELECT v.id, v.sha256, v.label, v.n_reports, v.first_ms, v.last_ms FROM issues "
+        "i JOIN variants v ON v.issue_id = i.id WHERE i.project_id = $1 AND i.number = $2",
+        args, FZ_ARRAY_LEN(args), &rows, err);
+    for (struct store_variant *v; (v = sql_list_next(&rows, &list, &code, err));) {
+        struct fz_span sha256 = sql_col_bytes(&rows, 1);
+        *v = (struct store_variant){.number = sql_col_int(&rows, 0),
+                                    .label = sql_col_text(&rows, 2, t->arena),
+                                    .n_reports = (uint64_t)sql_col_int(&rows, 3),
+                                    .first_ms = sql_col_int(&rows, 4),
+                                    .last_ms = sql_col_int(&rows, 5)};
+        if (sha256.len == FZ_SHA256_LEN)
+            fz_text_hex(sha256, v->sha256);
+        uint32_t *place = store_map_put(&d->places, v->number);
+        if (!place)
+            return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
+        *place = (uint32_t)list.n;
+    }
+    return sql_list_done(&list, code, &d->variants, &d->n_variants);
+}
+
+static int
+compare_variants(const void *a, const void *b)
+{
+    const struct store_variant *x = a, *y = b;
+    if (x->n_reports != y->n_reports)
+        return x->n_reports < y->n_reports ? 1 : -1;
+    return (x->number > y->number) - (x->number < y->number);
+}
+
+static void
+sort_variants(struct details *d)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < d->n_variants; i++) {
+        if (d->variants[i].n_reports)
+            d->variants[n++] = d->variants[i];
+    }
+    d->n_variants = n;
+    if (n)
+        qsort(d->variants, n, sizeof(*d->variants), compare_variants);
+}
+
+/* ---- counting ---- */
+
+static enum fz_code
+count_share(struct details *d, int by, int64_t term, uint64_t n, struct fz_error *err)
+{
+    uint32_t *count = store_map_put(&d->counts[by], term > 0 ? term : -1);
+    if (!count)
+        return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
+    *count += (uint32_t)n;
+    return FZ_OK;
+}
+
+static enum fz_code
+count_row(struct details *d, const int64_t *row, struct fz_error *err)
+{
+    uint32_t at = store_map_get(&d->places, row[0]);
+    if (!at)
+        return FZ_OK;
+    struct store_variant *variant = &d->variants[at - 1];
+    enum fz_code code = store_tally_count(&d->t, 1, row, err);
+    variant->n_reports++;
+    if (!variant->first_ms || row[3] < variant->first_ms)
+        variant->first_ms = row[3];
+    if (row[3] > variant->last_ms)
+        variant->last_ms = row[3];
+    for (int i = 0; code == FZ_OK && i < STORE_DISTRIBUTIONS; i++)
+        code = count_share(d, i, i == STORE_BY_VERSION ? row[2] : row[3 + i], 1, err);
+    return code;
+}
+
+static enum fz_code
+count_facts(struct details *d, struct fz_error *err)
+{
+    static const char *const columns[] = {"f.variant_id",  "f.user_id",        "f.version_id",
+                                          "f.received_ms", "f.os_id",          "f.device_id",
+                                          "f.arch_id",     "f.environment_id", NULL};
+    struct store_sql q;
+    struct sql_ints ints = {.n_columns = 0};
+    for (size_t i = 0; i < d->n_variants; i++) {
+        d->variants[i].n_reports = 0;
+        d->variants[i].first_ms = d->variants[i].last_ms = 0;
+    }
+    if (d->facts.is_empty)
+        return FZ_OK;
+    store_sql_init(&q, d->t.store, d->t.arena);
+    store_fact_query_from(&d->facts, &q);
+    fz_buffer_text(&q.text, " AND f.is_counted = 1");
+    enum fz_code code = store_sql_done(&q, err);
+    if (code == FZ_OK)
+        code = sql_ints_open(d->t.store->sql, columns, fz_buffer_cstr(&q.text), q.args, q.n_args,
+                             &ints, err);
+    for (int64_t row[8]; sql_ints_next(&ints, row, &code, err);)
+        code = count_row(d, row, err);
+    sql_ints_close(&ints);
+    store_sql_deinit(&q);
+    return code;
+}
+
+/* Without conditions: the counts of all time. Reports of which a text is not known have no row. */
+static enum fz_code
+count_days(struct details *d, struct fz_error *err)
+{
+    static const char *const columns[] = {"field", "term_id", "CAST(n AS bigint)", NULL};
+    uint64_t known[STORE_DISTRIBUTIONS] = {0};
+    const struct sql_value args[] = {sql_int(d->t.project_id), sql_int(d->issue.number)};
+    struct sql_ints ints = {.n_columns = 0};
+    enum fz_code code = sql_ints_open(
+        d->t.store->sql, columns,
+        "FROM (SELECT y.field, y.term_id, sum(y.n) AS n FROM issues i JOIN variants v ON "
+        "v.issue_id = i.id JOIN issue_days y ON y.variant_id = v.id WHERE i.project_id = $1 AND "
+        "i.number = $2 GROUP BY y.field, y.term_id) AS days",
+        args, FZ_ARRAY_LEN(args), &ints, err);
+    for (int64_t row[3]; sql_ints_next(&ints, row, &code, err);) {
+        for (int i = 0; code == FZ_OK && i < STORE_DISTRIBUTIONS; i++) {
+            if (row[0] != (int64_t)shared[i].term || row[2] <= 0)
+                continue;
+            code = count_share(d, i, row[1], (uint64_t)row[2], err);
+            known[i] += (uint64_t)row[2];
+        }
+    }
+    sql_ints_close(&ints);
+    for (int i = 0; code == FZ_OK && i < STORE_DISTRIBUTIONS; i++) {
+        if (d->issue.n_reports > known[i])
+            code = count_share(d, i, -1, d->issue.n_reports - known[i], err);
+    }
+    return code;
+}
+
+/* ---- shares ---- */
+
+struct share {
+    int64_t term;
+    uint32_t n;
+};
+
+static int
+compare_shares(const void *a, const void *b)
+{
+    const struct share *x = a, *y = b;
+    if (x->n != y->n)
+        return x->n < y->n ? 1 : -1;
+    return (x->term > y->term) - (x->term < y->term);
+}
+
+static enum fz_code
+read_share(struct details *d, const struct share *share, struct store_share *ret,
+           struct fz_error *err)
+{
+    const struct sql_value args[] = {sql_int(share->term)};
+    *ret = (struct store_share){.text = "", .detail = "", .n = share->n};
+    FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
+    enum fz_code code = sql_query(d->t.store->sql, "SELECT text, detail FROM terms WHERE id = $1",
+                                  args, 1, &rows, err);
+    if (sql_row(&rows, &code, err)) {
+        ret->text = sql_col_text(&rows, 0, d->t.arena);
+        ret->detail = sql_col_text(&rows, 1, d->t.arena);
+        if (!ret->text || !ret->detail)
+            code = fz_arena_fail(d->t.arena, err);
+    }
+    return code;
+}
+
+static enum fz_code
+read_shares(struct details *d, const struct store_map *counts, struct store_shares *ret,
+            struct fz_error *err)
+{
+    struct share *shares = fz_arena_array(d->t.arena, counts->n, sizeof(*shares));
+    enum fz_code code = FZ_OK;
+    size_t n = 0;
+    if (!shares)
+        return fz_arena_fail(d->t.arena, err);
+    for (size_t i = 0; i < counts->room; i++) {
+        if (counts->slots[i].key)
+            shares[n++] = (struct share){counts->slots[i].key, counts->slots[i].value};
+    }
+    if (n)
+        qsort(shares, n, sizeof(*shares), compare_shares);
+    *ret = (struct store_shares){.n_texts = n};
+    for (size_t i = 0; code == FZ_OK && i < n; i++) {
+        if (i < STORE_SHARES)
+            code = read_share(d, &shares[i], &ret->list[ret->n++], err);
+        else
+            ret->n_others += shares[i].n;
+    }
+    return code;
+}
+
+/* ---- reports to look at ---- */
+
+static enum fz_code
+find_reports(struct details *d, const struct store_query *query, const struct store_ids *variants,
+             struct store_issue_details *ret, struct fz_error *err)
+{
+    struct store_fact_query facts;
+    enum fz_code code =
+        store_fact_query_make(d->t.store, d->t.project_id, query, false, d->t.arena, &facts, err);
+    if (code == FZ_OK)
+        code = store_fact_query_variants(&facts, variants, err);
+    if (code == FZ_OK && !facts.is_empty)
+        code = store_fact_query_plan(&facts, err);
+    if (code != FZ_OK || facts.is_empty)
+        return code;
+    struct store_sql q;
+    store_sql_init(&q, d->t.store, d->t.arena);
+    fz_buffer_text(&q.text, "SELECT n.id, n.status, n.n_missing FROM (SELECT f.report_key, "
+                            "f.received_ms");
+    store_fact_query_from(&facts, &q);
+    fz_buffer_printf(&q.text,
+                     " AND f.report_key > 0 ORDER BY f.received_ms DESC, f.report_key "
+                     "DESC LIMIT %d) AS k JOIN reports n ON n.key = k.report_key ORDER BY "
+                     "k.received_ms DESC, k.report_key DESC",
+                     (int)NEWEST);
+    FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
+    code = store_sql_done(&q, err);
+    if (code == FZ_OK)
+        code =
+            sql_query_once(d->t.store->sql, fz_buffer_cstr(&q.text), q.args, q.n_args, &rows, err);
+    int64_t best = INT64_MAX;
+    while (sql_row(&rows, &code, err)) {
+        enum store_report_status status;
+        code = store_read_report_status(&rows, 1, &status, err);
+        /* Symbolicated, partly, not at all; of the same, the one that waits for the fewest images. */
+        int64_t rank = (status == STORE_REPORT_QUEUED ? STORE_REPORT_FAILED + 1 : (int64_t)status) *
+                           INT32_MAX +
+                       sql_col_int(&rows, 2);
+        if (!*ret->newest)
+            sql_col_copy(&rows, 0, ret->newest, sizeof(ret->newest));
+        if (rank < best)
+            sql_col_copy(&rows, 0, ret->best, sizeof(ret->best));
+        best = rank < best ? rank : best;
+    }
+    store_sql_deinit(&q);
+    return code;
+}
+
+/* ---- all ---- */
+
+static enum fz_code
+count(struct details *d, const struct store_query *query, struct store_ids *ret_variants,
+      struct fz_error *err)
+{
+    struct store_tally *t = &d->t;
+    enum fz_code code =
+        store_issue_get(t->store, t->project_id, d->issue.number, t->arena, &d->issue, err);
+    if (code == FZ_OK)
+        code = read_variants(d, err);
+    for (size_t i = 0; code == FZ_OK && i < d->n_variants; i++)
+        code = store_ids_put(ret_variants, d->variants[i].number, t->arena, err);
+    if (code == FZ_OK)
+        code =
+            store_fact_query_make(t->store, t->project_id, query, false, t->arena, &d->facts, err);
+    if (code != FZ_OK)
+        return code;
+    store_ids_sort(ret_variants);
+    d->all_time = !store_fact_query_has_any(&d->facts);
+    code = store_tally_one(t, &d->issue, ret_variants, err);
+    if (code != FZ_OK || d->all_time)
+        return code;
+    code = store_fact_query_variants(&d->facts, ret_variants, err);
+    if (code == FZ_OK && !d->facts.is_empty)
+        code = store_fact_query_plan(&d->facts, err);
+    return code == FZ_OK ? count_facts(d, err) : code;
+}
+
+static enum fz_code
+finish(struct details *d, struct store_issue_details *ret, struct fz_error *err)
+{
+    struct store_counted *counted = d->t.issues;
+    struct store_issue *issue = &ret->listed.issue;
+    enum fz_code code = FZ_OK;
+    *issue = d->issue;
+    ret->trend = d->t.trend;
+    if (d->all_time) {
+        struct store_ids numbers = {.list = &d->issue.number, .n = 1};
+        code = count_days(d, err);
+        if (code == FZ_OK)
+            code = store_tally_trend(&d->t, &numbers, err);
+    } else {
+        issue->n_reports = counted->n_reports;
+        issue->n_users = counted->n_users;
+        issue->first_ms = counted->first_ms;
+        issue->last_ms = counted->last_ms;
+        code = store_tally_versions(&d->t, counted, issue, err);
+    }
+    memcpy(ret->listed.trend, counted->trend, sizeof(counted->trend));
+    for (int i = 0; code == FZ_OK && i < STORE_DISTRIBUTIONS; i++)
+        code = read_shares(d, &d->counts[i], &ret->shares[i], err);
+    sort_variants(d);
+    ret->variants = d->variants;
+    ret->n_all_variants = d->n_variants;
+    ret->n_variants = d->n_variants < STORE_SHARES ? d->n_variants : STORE_SHARES;
+    return code;
+}
+
+enum fz_code
+store_issue_details(struct store *store, int64_t project_id, int64_t number,
+                    const struct store_query *query, struct fz_arena *arena,
+                    struct store_issue_details *ret, struct fz_error *err)
+{
+    struct details d = {.issue.number = number};
+    struct store_issue_details *made = fz_arena_alloc(arena, sizeof(*made));
+    struct store_ids variants = {0};
+    if (!made)
+        return fz_arena_fail(arena, err);
+    memset(made, 0, sizeof(*made));
+    enum fz_code code = store_tally_start(store, project_id, query, arena, &d.t, err);
+    if (code == FZ_OK)
+        code = count(&d, query, &variants, err);
+    if (code == FZ_OK)
+        code = finish(&d, made, err);
+    if (code == FZ_OK)
+        code = find_reports(&d, query, &variants, made, err);
+    deinit(&d);
+    if (code == FZ_OK)
+        *ret = *made;
+    return code;
+}
+
+enum fz_code
+store_issue_variant_list(struct store *store, int64_t project_id, int64_t number,
+                         const struct store_query *query, struct fz_arena *arena,
+                         struct store_variants *ret, struct fz_error *err)
+{
+    struct details d = {.issue.number = number};
+    struct store_ids variants = {0};
+    enum fz_code code = store_tally_start(store, project_id, query, arena, &d.t, err);
+    if (code == FZ_OK)
+        code = count(&d, query, &variants, err);
+    sort_variants(&d);
+    deinit(&d);
+    if (code != FZ_OK)
+        return code;
+    ret->list = d.variants;
+    ret->n = d.n_variants < STORE_ISSUE_VARIANTS ? d.n_variants : STORE_ISSUE_VARIANTS;
+    return FZ_OK;
+}

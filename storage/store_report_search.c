@@ -1,0 +1,440 @@
+#include "storage/store_report_search.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/list.h"
+#include "base/text.h"
+#include "storage/store_fact_query.h"
+
+enum { LIST_MAX = 1000, BATCH = 5000 };
+
+/* ---- cursors of all lists ---- */
+
+const char *
+store_cursor_make(struct fz_arena *arena, int64_t time_ms, const char *id)
+{
+    char plain[64];
+    int len = snprintf(plain, sizeof(plain), "%lld.%s", (long long)time_ms, id);
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text = fz_buffer_make(0);
+    fz_text_base64_append(&text, fz_span_make(plain, (size_t)len));
+    size_t n = text.len;
+    /* Without padding and with the URL alphabet (RFC 4648, 5): cursors go into query strings. */
+    while (n && text.data[n - 1] == '=')
+        n--;
+    char *cursor = text.failed ? NULL : fz_arena_text(arena, fz_span_make(text.data, n));
+    for (char *c = cursor; c && *c; c++)
+        *c = *c == '+' ? '-' : *c == '/' ? '_' : *c;
+    return cursor;
+}
+
+enum fz_code
+store_cursor_parse(const char *cursor, struct fz_arena *arena, int64_t *ret_time_ms, char *ret_id,
+                   struct fz_error *err)
+{
+    static const char message[] = "the cursor is not one of this list's";
+    struct fz_span plain = {NULL, 0};
+    /* Ours are shorter; a longer one is not worth decoding. */
+    if (strlen(cursor) > 100 ||
+        fz_text_base64_decode(fz_span_cstr(cursor), arena, &plain, NULL) != FZ_OK || plain.len == 0)
+        return fz_fail(err, FZ_E_MALFORMED, "%s", message);
+    const uint8_t *dot = memchr(plain.data, '.', plain.len);
+    /* A client may send anything: nothing of the text is trusted. */
+    size_t n_time = dot ? (size_t)(dot - plain.data) : plain.len;
+    size_t n_id = plain.len - n_time - (dot ? 1 : 0);
+    int64_t time_ms;
+    if (n_id == 0 || n_id >= STORE_ID_TEXT || memchr(plain.data, '\0', plain.len) ||
+        !fz_text_i64(fz_span_make(plain.data, n_time), &time_ms))
+        return fz_fail(err, FZ_E_MALFORMED, "%s", message);
+    memcpy(ret_id, plain.data + n_time + 1, n_id);
+    ret_id[n_id] = '\0';
+    *ret_time_ms = time_ms;
+    return FZ_OK;
+}
+
+/* ---- this one ---- */
+
+/* Lists by the time of the crash have cursors of their own: a cursor of the other kind would skip reports silently. */
+static const char CRASHED_MARK = 't';
+
+/* A report's place in the list. */
+struct hit {
+    int64_t time_ms, key;
+};
+
+struct search {
+    struct store *store;
+    int64_t project_id;
+    const struct store_query *query;
+    bool by_crash, is_rising;
+    struct hit after; /* the list goes on after this one */
+    bool has_after;
+    size_t most;
+    struct fz_arena *arena;
+    struct hit *hits;
+    size_t n, room;
+};
+
+/* ---- cursors ---- */
+
+static enum fz_code
+read_cursor(struct search *search, const char *cursor, struct fz_error *err)
+{
+    char key[STORE_ID_TEXT];
+    if (!cursor)
+        return FZ_OK;
+    /* Base64 of a digit or a minus sign never begins with this letter. */
+    if ((*cursor == CRASHED_MARK) != search->by_crash)
+        return fz_fail(err, FZ_E_MALFORMED, "the cursor is not one of this list's");
+    cursor += search->by_crash;
+    enum fz_code code = store_cursor_parse(cursor, search->arena, &search->after.time_ms, key, err);
+    if (code == FZ_OK && !fz_text_i64(fz_span_cstr(key), &search->after.key))
+        code = fz_fail(err, FZ_E_MALFORMED, "the cursor is not one of this list's");
+    search->has_after = code == FZ_OK;
+    return code;
+}
+
+static const char *
+make_cursor(const struct search *search, const struct hit *last)
+{
+    const char *key = fz_arena_printf(search->arena, "%" PRId64, last->key);
+    const char *cursor = key ? store_cursor_make(search->arena, last->time_ms, key) : NULL;
+    return cursor && search->by_crash ? fz_arena_printf(search->arena, "%c%s", CRASHED_MARK, cursor)
+                                      : cursor;
+}
+
+/* Append the cursor's condition, the order and the limit. */
+static void
+append_order(struct store_sql *q, const struct search *search, const char *time, const char *key,
+             size_t limit)
+{
+    char sign = search->is_rising ? '>' : '<';
+    const char *way = search->is_rising ? "ASC" : "DESC";
+    if (search->has_after)
+        fz_buffer_printf(
+            &q->text, " AND %s %c= %" PRId64 " AND (%s, %s) %c (%" PRId64 ", %" PRId64 ")", time,
+            sign, search->after.time_ms, time, key, sign, search->after.time_ms, search->after.key);
+    fz_buffer_printf(&q->text, " ORDER BY %s %s, %s %s LIMIT %zu", time, way, key, way, limit);
+}
+
+static enum fz_code
+put_hit(struct search *search, struct hit hit, struct fz_error *err)
+{
+    search->hits = fz_list_grow_in(search->arena, search->hits, &search->room, search->n + 1,
+                                   sizeof(*search->hits));
+    if (!search->hits)
+        return fz_arena_fail(search->arena, err);
+    search->hits[search->n++] = hit;
+    return FZ_OK;
+}
+
+/* ---- reports with facts ---- */
+
+static enum fz_code
+find_facts(struct search *search, struct fz_error *err)
+{
+    struct store_fact_query facts;
+    enum fz_code code = store_fact_query_make(search->store, search->project_id, search->query,
+                                              true, search->arena, &facts, err);
+    if (code == FZ_OK && !facts.is_empty)
+        code = store_fact_query_plan(&facts, err);
+    if (code != FZ_OK || facts.is_empty)
+        return code;
+    facts.needs_reports |= search->by_crash;
+    struct store_sql q;
+    store_sql_init(&q, search->store, search->arena);
+    store_fact_query_from(&facts, &q);
+    append_order(&q, search, search->by_crash ? "r.timestamp_ms" : "f.received_ms",
+                 search->by_crash ? "r.key" : "f.report_key", search->most);
+    const char *const names[] = {search->by_crash ? "r.timestamp_ms" : "f.received_ms",
+                                 "f.report_key", NULL};
+    struct sql_ints ints = {.n_columns = 0};
+    code = store_sql_done(&q, err);
+    if (code == FZ_OK)
+        code = sql_ints_open(search->store->sql, names, fz_buffer_cstr(&q.text), q.args, q.n_args,
+                             &ints, err);
+    for (int64_t row[2]; sql_ints_next(&ints, row, &code, err);)
+        code = put_hit(search, (struct hit){row[0], row[1]}, err);
+    sql_ints_close(&ints);
+    store_sql_deinit(&q);
+    return code;
+}
+
+/* ---- reports by their rows ---- */
+
+static bool
+is_of_versions(const struct store_condition *condition)
+{
+    return store_op_is_comparison(condition->op) &&
+           store_field_row(condition->field)->type != STORE_FIELD_TYPE_TIME;
+}
+
+static bool
+compares_versions(const struct store_query *query)
+{
+    bool any = false;
+    for (size_t i = 0; i < query->n; i++)
+        any |= is_of_versions(&query->conditions[i]);
+    return any;
+}
+
+/* Versions of rows have no key in the database that orders them. */
+static bool
+versions_hold(const struct search *search, struct sql_rows *rows)
+{
+    char texts[3][STORE_TEXT_SHORT + 1];
+    for (int i = 0; i < 3; i++)
+        sql_col_copy(rows, 2 + i, texts[i], sizeof(texts[i]));
+    for (size_t i = 0; i < search->query->n; i++) {
+        const struct store_condition *condition = &search->query->conditions[i];
+        enum store_field field = condition->field;
+        if (!is_of_versions(condition))
+            continue;
+        const char *text = field == STORE_FIELD_VERSION ? texts[0]
+                           : field == STORE_FIELD_BUILD ? texts[1]
+                                                        : texts[2];
+        if (store_version_holds(condition, text) == condition->is_negated)
+            return false;
+    }
+    return true;
+}
+
+/* Conditions about an issue, or one of its variants, hold for no report without one. */
+static bool
+needs_issue(const struct store_query *query)
+{
+    for (size_t i = 0; i < query->n; i++) {
+        const struct store_condition *condition = &query->conditions[i];
+        bool is_of_issue = store_field_row(condition->field)->is_of_issue ||
+                           condition->field == STORE_FIELD_VARIANT;
+        if (is_of_issue && !condition->is_negated)
+            return true;
+    }
+    return false;
+}
+
+static void
+append_rows(struct store_sql *q, const struct search *search, bool all)
+{
+    const struct store_query *query = search->query;
+    const char *time = search->by_crash ? "timestamp_ms" : "received_ms";
+    fz_buffer_printf(&q->text,
+                     "SELECT %s, key, app_version, app_build, os_version FROM reports "
+                     "WHERE project_id = ",
+                     time);
+    store_sql_arg(q, sql_int(search->project_id));
+    fz_buffer_printf(&q->text, " AND transient = 0%s", all ? "" : " AND is_grouped = 0");
+    if (query->since_ms)
+        fz_buffer_printf(&q->text, " AND received_ms >= %" PRId64, query->since_ms);
+    if (query->until_ms)
+        fz_buffer_printf(&q->text, " AND received_ms < %" PRId64, query->until_ms);
+    for (size_t i = 0; i < query->n; i++) {
+        const struct store_condition *condition = &query->conditions[i];
+        const struct store_field_row *row = store_field_row(condition->field);
+        /* What is left of these are the opposites, which hold. */
+        if (!is_of_versions(condition) && !row->is_of_issue &&
+            condition->field != STORE_FIELD_VARIANT)
+            store_report_condition(q, condition, "");
+    }
+}
+
+/* One batch; *ret_n rows were looked at. */
+static enum fz_code
+find_rows_batch(struct search *search, bool all, size_t limit, size_t *ret_n, struct fz_error *err)
+{
+    struct store_sql q;
+    store_sql_init(&q, search->store, search->arena);
+    append_rows(&q, search, all);
+    append_order(&q, search, search->by_crash ? "timestamp_ms" : "received_ms", "key", limit);
+    FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
+    enum fz_code code = store_sql_done(&q, err);
+    if (code == FZ_OK)
+        code = sql_query_once(search->store->sql, fz_buffer_cstr(&q.text), q.args, q.n_args, &rows,
+                              err);
+    *ret_n = 0;
+    while (search->n < search->most && sql_row(&rows, &code, err)) {
+        ++*ret_n;
+        search->after = (struct hit){sql_col_int(&rows, 0), sql_col_int(&rows, 1)};
+        if (versions_hold(search, &rows))
+            code = put_hit(search, search->after, err);
+    }
+    search->has_after |= *ret_n > 0;
+    store_sql_deinit(&q);
+    return code;
+}
+
+static enum fz_code
+find_rows(struct search *search, bool all, struct fz_error *err)
+{
+    struct hit after = search->after;
+    bool has_after = search->has_after;
+    size_t n, before = search->n, most = search->most;
+    bool has_versions = compares_versions(search->query);
+    enum fz_code code;
+    search->most = before + most;
+    do {
+        size_t left = search->most - search->n;
+        size_t limit = has_versions || left > BATCH ? BATCH : left;
+        n = 0;
+        code = find_rows_batch(search, all, limit, &n, err);
+        if (n < limit)
+            break;
+    } while (code == FZ_OK && search->n < search->most);
+    search->most = most;
+    search->after = after;
+    search->has_after = has_after;
+    return code;
+}
+
+/* ---- both ---- */
+
+static bool
+is_about_facts(const struct store_query *query)
+{
+    for (size_t i = 0; i < query->n; i++) {
+        enum store_field field = query->conditions[i].field;
+        if (field != STORE_FIELD_STATUS && field != STORE_FIELD_RECEIVED &&
+            store_field_is_fact(field))
+            return true;
+    }
+    return false;
+}
+
+static int
+compare_hits(const void *a, const void *b)
+{
+    const struct hit *x = a, *y = b;
+    int order = (x->time_ms > y->time_ms) - (x->time_ms < y->time_ms);
+    return order ? order : (x->key > y->key) - (x->key < y->key);
+}
+
+static enum fz_code
+find(struct search *search, struct fz_error *err)
+{
+    enum fz_code code;
+    if (!is_about_facts(search->query))
+        return find_rows(search, true, err);
+    code = find_facts(search, err);
+    if (code == FZ_OK && !needs_issue(search->query))
+        code = find_rows(search, false, err);
+    if (code == FZ_OK && search->n)
+        qsort(search->hits, search->n, sizeof(*search->hits), compare_hits);
+    for (size_t i = 0; !search->is_rising && i < search->n / 2; i++) {
+        struct hit swapped = search->hits[i];
+        search->hits[i] = search->hits[search->n - 1 - i];
+        search->hits[search->n - 1 - i] = swapped;
+    }
+    return code;
+}
+
+/* The rows of the first `n` hits. */
+static enum fz_code
+read_reports(struct search *search, size_t n, struct store_report **ret, size_t *ret_n,
+             struct fz_error *err)
+{
+    const struct store *store = search->store;
+    struct sql_list list = {.arena = search->arena, .item = sizeof(struct store_report)};
+    struct store_ids keys = {0};
+    enum fz_code code = FZ_OK;
+    for (size_t i = 0; code == FZ_OK && i < n; i++)
+        code = store_ids_put(&keys, search->hits[i].key, search->arena, err);
+    struct store_sql q;
+    store_sql_init(&q, store, search->arena);
+    fz_buffer_printf(&q.text, "SELECT %s FROM reports WHERE key", store->select_report);
+    store_sql_in(&q, &keys);
+    const char *way = search->is_rising ? "ASC" : "DESC";
+    fz_buffer_printf(&q.text, " ORDER BY %s %s, key %s",
+                     search->by_crash ? "timestamp_ms" : "received_ms", way, way);
+    FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
+    if (code == FZ_OK)
+        code = store_sql_done(&q, err);
+    if (code == FZ_OK && n)
+        code = sql_query_once(store->sql, fz_buffer_cstr(&q.text), q.args, q.n_args, &rows, err);
+    for (struct store_report *one; n && (one = sql_list_next(&rows, &list, &code, err));)
+        code = store_report_read(store, &rows, search->arena, one, err);
+    store_sql_deinit(&q);
+    return sql_list_done(&list, code, ret, ret_n);
+}
+
+enum fz_code
+store_report_search(struct store *store, int64_t project_id,
+                    const struct store_report_search *search, struct store_page *page,
+                    struct fz_arena *arena, struct store_report **ret, struct fz_error *err)
+{
+    if (page->limit == 0 || page->limit > LIST_MAX)
+        page->limit = LIST_MAX;
+    enum store_report_order order = search->order;
+    struct search s = {
+        .store = store,
+        .project_id = project_id,
+        .query = search->query,
+        .by_crash = order == STORE_CRASHED_LAST_FIRST || order == STORE_CRASHED_FIRST_FIRST,
+        .is_rising = order == STORE_OLDEST_FIRST || order == STORE_CRASHED_FIRST_FIRST,
+        /* One more shows that there is another page. */
+        .most = page->limit + 1,
+        .arena = arena};
+    enum fz_code code = read_cursor(&s, page->cursor, err);
+    if (code == FZ_OK)
+        code = find(&s, err);
+    if (code != FZ_OK)
+        return code;
+    size_t n = s.n < page->limit ? s.n : page->limit;
+    const char *next = s.n > n ? make_cursor(&s, &s.hits[n - 1]) : NULL;
+    if (s.n > n && !next)
+        return fz_arena_fail(arena, err);
+    code = read_reports(&s, n, ret, &page->n, err);
+    if (code == FZ_OK)
+        page->next = next;
+    return code;
+}
+
+/* ---- how many ---- */
+
+static enum fz_code
+count_facts(struct search *search, uint64_t *ret, struct fz_error *err)
+{
+    struct store_fact_query facts;
+    enum fz_code code = store_fact_query_make(search->store, search->project_id, search->query,
+                                              true, search->arena, &facts, err);
+    if (code == FZ_OK && !facts.is_empty)
+        code = store_fact_query_plan(&facts, err);
+    if (code != FZ_OK || facts.is_empty)
+        return code;
+    struct store_sql q;
+    store_sql_init(&q, search->store, search->arena);
+    fz_buffer_text(&q.text, "SELECT count(*) FROM (SELECT 1");
+    store_fact_query_from(&facts, &q);
+    fz_buffer_printf(&q.text, " LIMIT %zu) AS found", search->most);
+    FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
+    code = store_sql_done(&q, err);
+    if (code == FZ_OK)
+        code = sql_query_once(search->store->sql, fz_buffer_cstr(&q.text), q.args, q.n_args, &rows,
+                              err);
+    if (sql_row(&rows, &code, err))
+        *ret += (uint64_t)sql_col_int(&rows, 0);
+    store_sql_deinit(&q);
+    return code;
+}
+
+enum fz_code
+store_report_search_count(struct store *store, int64_t project_id, const struct store_query *query,
+                          uint64_t most, struct fz_arena *arena, uint64_t *ret,
+                          struct fz_error *err)
+{
+    struct search search = {.store = store,
+                            .project_id = project_id,
+                            .query = query,
+                            .most = (size_t)most,
+                            .arena = arena};
+    uint64_t n = 0;
+    bool all = !is_about_facts(query);
+    enum fz_code code = all ? FZ_OK : count_facts(&search, &n, err);
+    if (code == FZ_OK && (all || !needs_issue(query)))
+        code = find_rows(&search, all, err);
+    n += search.n;
+    if (code == FZ_OK)
+        *ret = n < most ? n : most;
+    return code;
+}

@@ -1,0 +1,396 @@
+#include "storage/store_tally.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "base/version.h"
+
+static const int64_t HOUR_MS = 3600000, DAY_MS = 86400000;
+enum {
+    USERS_MAX = 1 << 25, /* pairs of issue and user in one list: half a gigabyte */
+    USER_BITS = 40
+};
+
+/* ---- maps ---- */
+
+void
+store_map_deinit(struct store_map *map)
+{
+    free(map->slots);
+    *map = (struct store_map){NULL, 0, 0};
+}
+
+static size_t
+slot_of(const struct store_map *map, int64_t key)
+{
+    /* Fibonacci hashing: ids are consecutive, their products are not. */
+    size_t at = (size_t)(((uint64_t)key * 0x9e3779b97f4a7c15) >> 20) & (map->room - 1);
+    while (map->slots[at].key && map->slots[at].key != key)
+        at = (at + 1) & (map->room - 1);
+    return at;
+}
+
+static bool
+grow(struct store_map *map)
+{
+    struct store_map larger = {.room = map->room ? map->room * 2 : 1024, .n = map->n};
+    larger.slots = calloc(larger.room, sizeof(*larger.slots));
+    if (!larger.slots)
+        return false;
+    for (size_t i = 0; i < map->room; i++) {
+        if (map->slots[i].key)
+            larger.slots[slot_of(&larger, map->slots[i].key)] = map->slots[i];
+    }
+    free(map->slots);
+    *map = larger;
+    return true;
+}
+
+uint32_t *
+store_map_put(struct store_map *map, int64_t key)
+{
+    if (map->n * 2 >= map->room && !grow(map))
+        return NULL;
+    size_t at = slot_of(map, key);
+    map->n += map->slots[at].key == 0;
+    map->slots[at].key = key;
+    return &map->slots[at].value;
+}
+
+uint32_t
+store_map_get(const struct store_map *map, int64_t key)
+{
+    if (!map->room || !key)
+        return 0;
+    const struct store_map_slot *slot = &map->slots[slot_of(map, key)];
+    return slot->key ? slot->value : 0;
+}
+
+static enum fz_code
+put(struct store_map *map, int64_t key, uint32_t value, struct fz_error *err)
+{
+    uint32_t *at = store_map_put(map, key);
+    if (!at)
+        return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
+    *at = value;
+    return FZ_OK;
+}
+
+/* ---- start ---- */
+
+void
+store_tally_deinit(struct store_tally *tally)
+{
+    if (!tally)
+        return;
+    store_map_deinit(&tally->by_id);
+    store_map_deinit(&tally->by_variant);
+    store_map_deinit(&tally->users);
+    store_map_deinit(&tally->ranks);
+}
+
+/* The range of the query, or four weeks; from a full hour on if it is a day or longer, as issue_hours counts. */
+static struct store_trend
+trend_of(const struct store_query *query)
+{
+    int64_t end = query->until_ms ? query->until_ms : query->now_ms + 1;
+    int64_t start = query->since_ms ? query->since_ms : end - STORE_TREND * DAY_MS;
+    if (start < 0 || start >= end)
+        start = end > 1 ? end - 1 : 0;
+    int64_t unit = end - start >= STORE_TREND * HOUR_MS ? HOUR_MS : 1;
+    start -= start % unit;
+    int64_t step = (end - start + STORE_TREND - 1) / STORE_TREND;
+    step = (step + unit - 1) / unit * unit;
+    return (struct store_trend){.start_ms = start, .step_ms = step ? step : 1};
+}
+
+/* All versions in their order; the newest two are those of the last two texts that are ordered. */
+static enum fz_code
+read_versions(struct store_tally *tally, struct fz_error *err)
+{
+    const struct sql_value args[] = {sql_int(tally->project_id)};
+    char last[STORE_TERM_BYTES + 1] = "", text[STORE_TERM_BYTES + 1];
+    struct store_ids ids = {0};
+    size_t starts[2] = {SIZE_MAX, SIZE_MAX}; /* of the last two versions */
+    FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
+    enum fz_code code = sql_query(tally->store->sql,
+                                  "SELECT id, text FROM terms WHERE project_id = $1 AND field = 1 "
+                                  "AND sort IS NOT NULL ORDER BY sort, id",
+                                  args, 1, &rows, err);
+    while (sql_row(&rows, &code, err)) {
+        sql_col_copy(&rows, 1, text, sizeof(text));
+        if (fz_version_is_ordered(text) && strcmp(text, last) != 0) {
+            starts[0] = starts[1];
+            starts[1] = ids.n;
+            memcpy(last, text, sizeof(last));
+        }
+        code = store_ids_put(&ids, sql_col_int(&rows, 0), tally->arena, err);
+        if (code == FZ_OK)
+            code = put(&tally->ranks, ids.list[ids.n - 1], (uint32_t)ids.n, err);
+    }
+    tally->versions = ids.list;
+    tally->n_versions = ids.n;
+    tally->newest = starts[0] != SIZE_MAX ? starts[0] : starts[1] != SIZE_MAX ? starts[1] : ids.n;
+    return code;
+}
+
+enum fz_code
+store_tally_start(struct store *store, int64_t project_id, const struct store_query *query,
+                  struct fz_arena *arena, struct store_tally *ret, struct fz_error *err)
+{
+    *ret = (struct store_tally){
+        .store = store, .project_id = project_id, .arena = arena, .trend = trend_of(query)};
+    return read_versions(ret, err);
+}
+
+/* ---- issues ---- */
+
+static enum fz_code
+read_issues(struct store_tally *tally, const struct store_query *query, struct fz_error *err)
+{
+    static const char *const columns[] = {"i.id",       "i.number",  "i.n_reports", "i.n_users",
+                                          "i.first_ms", "i.last_ms", NULL};
+    struct store_sql q;
+    struct sql_list list = {.arena = tally->arena, .item = sizeof(*tally->issues)};
+    store_sql_init(&q, tally->store, tally->arena);
+    store_sql_add(&q, "FROM issues i WHERE i.project_id = ? AND i.merged_into IS NULL",
+                  sql_int(tally->project_id));
+    for (size_t i = 0; i < query->n; i++) {
+        if (store_field_row(query->conditions[i].field)->is_of_issue)
+            store_issue_condition(&q, &query->conditions[i], query->now_ms);
+    }
+    struct sql_ints ints = {.n_columns = 0};
+    enum fz_code code = store_sql_done(&q, err);
+    if (code == FZ_OK)
+        code = sql_ints_open(tally->store->sql, columns, fz_buffer_cstr(&q.text), q.args, q.n_args,
+                             &ints, err);
+    for (int64_t row[6]; sql_ints_next(&ints, row, &code, err);) {
+        struct store_counted *issue = sql_list_put(&list, &code, err);
+        if (!issue)
+            break;
+        *issue = (struct store_counted){.id = row[0],
+                                        .number = row[1],
+                                        .n_reports = (uint64_t)row[2],
+                                        .n_users = (uint64_t)row[3],
+                                        .first_ms = row[4],
+                                        .last_ms = row[5]};
+        code = put(&tally->by_id, row[0], (uint32_t)list.n, err);
+    }
+    sql_ints_close(&ints);
+    store_sql_deinit(&q);
+    return sql_list_done(&list, code, &tally->issues, &tally->n);
+}
+
+static enum fz_code
+read_variants(struct store_tally *tally, struct fz_error *err)
+{
+    static const char *const columns[] = {"v.id", "v.issue_id", NULL};
+    const struct sql_value args[] = {sql_int(tally->project_id)};
+    struct sql_ints ints = {.n_columns = 0};
+    enum fz_code code =
+        sql_ints_open(tally->store->sql, columns,
+                      "FROM issues i JOIN variants v ON v.issue_id = i.id WHERE i.project_id = $1",
+                      args, 1, &ints, err);
+    for (int64_t row[2]; sql_ints_next(&ints, row, &code, err);) {
+        uint32_t at = store_map_get(&tally->by_id, row[1]);
+        if (at)
+            code = put(&tally->by_variant, row[0], at, err);
+    }
+    sql_ints_close(&ints);
+    return code;
+}
+
+enum fz_code
+store_tally_issues(struct store_tally *tally, const struct store_query *query, struct fz_error *err)
+{
+    enum fz_code code = read_issues(tally, query, err);
+    return code == FZ_OK ? read_variants(tally, err) : code;
+}
+
+enum fz_code
+store_tally_one(struct store_tally *tally, const struct store_issue *issue,
+                const struct store_ids *variants, struct fz_error *err)
+{
+    enum fz_code code = FZ_OK;
+    tally->issues = fz_arena_array(tally->arena, 1, sizeof(*tally->issues));
+    if (!tally->issues)
+        return fz_arena_fail(tally->arena, err);
+    tally->issues[0] = (struct store_counted){.number = issue->number};
+    tally->n = 1;
+    for (size_t i = 0; code == FZ_OK && i < variants->n; i++)
+        code = put(&tally->by_variant, variants->list[i], 1, err);
+    return code;
+}
+
+/* ---- facts ---- */
+
+static enum fz_code
+count_user(struct store_tally *tally, uint32_t at, int64_t user, bool is_new, struct fz_error *err)
+{
+    struct store_counted *issue = &tally->issues[at - 1];
+    if (user <= 0 || user >> USER_BITS)
+        return FZ_OK;
+    if (tally->users.n >= USERS_MAX)
+        return fz_fail(err, FZ_E_LIMIT, "too many reports to count; give a range of time (since=)");
+    uint32_t *seen = store_map_put(&tally->users, (int64_t)at << USER_BITS | user);
+    if (!seen)
+        return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
+    issue->n_users += !(*seen & 1);
+    issue->n_new_users += is_new && !(*seen & 2);
+    *seen |= is_new ? 3 : 1;
+    return FZ_OK;
+}
+
+enum fz_code
+store_tally_count(struct store_tally *tally, uint32_t at, const int64_t row[4],
+                  struct fz_error *err)
+{
+    struct store_counted *issue = &tally->issues[at - 1];
+    int64_t received_ms = row[3];
+    uint32_t rank = store_map_get(&tally->ranks, row[2]);
+    issue->n_reports++;
+    if (!issue->first_ms || received_ms < issue->first_ms)
+        issue->first_ms = received_ms;
+    if (received_ms > issue->last_ms)
+        issue->last_ms = received_ms;
+    if (rank && (!issue->first_version || rank < issue->first_version))
+        issue->first_version = rank;
+    if (rank > issue->last_version)
+        issue->last_version = rank;
+    int64_t bucket = (received_ms - tally->trend.start_ms) / tally->trend.step_ms;
+    if (received_ms >= tally->trend.start_ms && bucket < STORE_TREND)
+        issue->trend[bucket]++;
+    return count_user(tally, at, row[1], rank > tally->newest, err);
+}
+
+enum fz_code
+store_tally_facts(struct store_tally *tally, const struct store_fact_query *facts,
+                  struct fz_error *err)
+{
+    static const char *const columns[] = {"f.variant_id", "f.user_id", "f.version_id",
+                                          "f.received_ms", NULL};
+    struct store_sql q;
+    struct sql_ints ints = {.n_columns = 0};
+    for (size_t i = 0; i < tally->n; i++)
+        tally->issues[i] =
+            (struct store_counted){.id = tally->issues[i].id, .number = tally->issues[i].number};
+    if (facts->is_empty)
+        return FZ_OK;
+    store_sql_init(&q, tally->store, tally->arena);
+    store_fact_query_from(facts, &q);
+    fz_buffer_text(&q.text, " AND f.is_counted = 1");
+    enum fz_code code = store_sql_done(&q, err);
+    if (code == FZ_OK)
+        code = sql_ints_open(tally->store->sql, columns, fz_buffer_cstr(&q.text), q.args, q.n_args,
+                             &ints, err);
+    for (int64_t row[4]; sql_ints_next(&ints, row, &code, err);) {
+        uint32_t at = store_map_get(&tally->by_variant, row[0]);
+        if (at)
+            code = store_tally_count(tally, at, row, err);
+    }
+    sql_ints_close(&ints);
+    store_sql_deinit(&q);
+    return code;
+}
+
+/* ---- counts of all time ---- */
+
+enum fz_code
+store_tally_newest(struct store_tally *tally, struct fz_error *err)
+{
+    static const char *const columns[] = {"f.variant_id", "f.user_id", NULL};
+    const struct store_ids ids = {.list = tally->versions + tally->newest,
+                                  .n = tally->n_versions - tally->newest};
+    struct store_sql q;
+    struct sql_ints ints = {.n_columns = 0};
+    if (ids.n == 0)
+        return FZ_OK;
+    store_sql_init(&q, tally->store, tally->arena);
+    fz_buffer_text(&q.text, "FROM facts f WHERE f.version_id > 0 AND f.is_counted = 1 AND "
+                            "f.version_id");
+    store_sql_in(&q, &ids);
+    enum fz_code code = store_sql_done(&q, err);
+    if (code == FZ_OK)
+        code = sql_ints_open(tally->store->sql, columns, fz_buffer_cstr(&q.text), q.args, q.n_args,
+                             &ints, err);
+    for (int64_t row[2]; sql_ints_next(&ints, row, &code, err);) {
+        uint32_t at = store_map_get(&tally->by_variant, row[0]);
+        /* Users of all time are counted already. */
+        uint64_t n_users = at ? tally->issues[at - 1].n_users : 0;
+        if (at)
+            code = count_user(tally, at, row[1], true, err);
+        if (at)
+            tally->issues[at - 1].n_users = n_users;
+    }
+    sql_ints_close(&ints);
+    store_sql_deinit(&q);
+    return code;
+}
+
+enum fz_code
+store_tally_trend(struct store_tally *tally, const struct store_ids *numbers, struct fz_error *err)
+{
+    static const char *const columns[] = {"h.variant_id", "h.hour", "h.n", NULL};
+    struct store_sql q;
+    struct sql_ints ints = {.n_columns = 0};
+    if (numbers && numbers->n == 0)
+        return FZ_OK;
+    store_sql_init(&q, tally->store, tally->arena);
+    store_sql_add(&q,
+                  "FROM issues i JOIN variants v ON v.issue_id = i.id JOIN issue_hours h ON "
+                  "h.variant_id = v.id WHERE i.project_id = ?",
+                  sql_int(tally->project_id));
+    fz_buffer_printf(&q.text, " AND h.hour >= %" PRId64, tally->trend.start_ms / HOUR_MS);
+    if (numbers) {
+        fz_buffer_text(&q.text, " AND i.number");
+        store_sql_in(&q, numbers);
+    }
+    enum fz_code code = store_sql_done(&q, err);
+    if (code == FZ_OK)
+        code = sql_ints_open(tally->store->sql, columns, fz_buffer_cstr(&q.text), q.args, q.n_args,
+                             &ints, err);
+    for (int64_t row[3]; sql_ints_next(&ints, row, &code, err);) {
+        uint32_t at = store_map_get(&tally->by_variant, row[0]);
+        int64_t bucket = (row[1] * HOUR_MS - tally->trend.start_ms) / tally->trend.step_ms;
+        if (at && bucket >= 0 && bucket < STORE_TREND)
+            tally->issues[at - 1].trend[bucket] += (uint32_t)row[2];
+    }
+    sql_ints_close(&ints);
+    store_sql_deinit(&q);
+    return code;
+}
+
+/* ---- texts ---- */
+
+static enum fz_code
+read_version(const struct store_tally *tally, uint32_t rank, const char **ret_version,
+             const char **ret_build, struct fz_error *err)
+{
+    *ret_version = *ret_build = NULL;
+    if (!rank)
+        return FZ_OK;
+    const struct sql_value args[] = {sql_int(tally->versions[rank - 1])};
+    FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
+    enum fz_code code = sql_query(tally->store->sql, "SELECT text, detail FROM terms WHERE id = $1",
+                                  args, 1, &rows, err);
+    if (sql_row(&rows, &code, err)) {
+        const char *version = sql_col_text(&rows, 0, tally->arena);
+        const char *build = sql_col_text(&rows, 1, tally->arena);
+        if (!version || !build)
+            return fz_arena_fail(tally->arena, err);
+        *ret_version = *version ? version : NULL;
+        *ret_build = *build ? build : NULL;
+    }
+    return code;
+}
+
+enum fz_code
+store_tally_versions(const struct store_tally *tally, const struct store_counted *counted,
+                     struct store_issue *issue, struct fz_error *err)
+{
+    enum fz_code code = read_version(tally, counted->first_version, &issue->first_version,
+                                     &issue->first_build, err);
+    return code == FZ_OK ? read_version(tally, counted->last_version, &issue->last_version,
+                                        &issue->last_build, err)
+                         : code;
+}

@@ -1,0 +1,84 @@
+/*
+ * Facts counted by issue: reports, distinct users, first and last, versions, and how many in each part of a range of time.
+ *
+ * A list of issues counts some 100,000 facts at a time. They are read in the order in which the database has them and counted
+ * here, in hash tables, which is several times as fast as GROUP BY. Private to storage.
+ */
+#ifndef STORE_TALLY_H
+#define STORE_TALLY_H
+
+#include "storage/store_fact_query.h"
+#include "storage/store_issue_list.h"
+
+/* A table of numbers by numbers that are not 0; on the heap. */
+struct store_map {
+    struct store_map_slot {
+        int64_t key;
+        uint32_t value;
+    } * slots;
+    size_t n, room; /* a power of two */
+};
+void store_map_deinit(struct store_map *map);
+/* The value, to be read and written: 0 for a new key, which is put in. NULL: out of memory. */
+uint32_t *store_map_put(struct store_map *map, int64_t key);
+/* 0: the key is not there. */
+uint32_t store_map_get(const struct store_map *map, int64_t key);
+
+/* The counts of one issue. */
+struct store_counted {
+    int64_t id, number;
+    uint64_t n_reports, n_users;
+    uint64_t n_new_users; /* of the newest versions */
+    int64_t first_ms, last_ms;
+    uint32_t first_version, last_version; /* places in tally.versions, from 1; 0 = none is known */
+    uint32_t trend[STORE_TREND];
+};
+
+struct store_tally {
+    struct store *store;
+    int64_t project_id;
+    struct fz_arena *arena;
+    struct store_trend trend;
+    struct store_counted *issues;
+    size_t n;
+    struct store_map by_id;      /* issue's id to its place, from 1 */
+    struct store_map by_variant; /* the same for a variant */
+    struct store_map users;      /* of (issue, user): 1 counted, 2 in a newest version */
+    struct store_map ranks;      /* version's id to its place among all versions, from 1 */
+    int64_t *versions;           /* ids in their order */
+    size_t n_versions;
+    size_t newest; /* versions from this place on are the newest two */
+};
+
+/* Read the project's versions. The tally ends with store_tally_deinit(), also after a failure. */
+FZ_MUST_CHECK enum fz_code store_tally_start(struct store *store, int64_t project_id,
+                                             const struct store_query *query,
+                                             struct fz_arena *arena, struct store_tally *ret,
+                                             struct fz_error *err);
+void store_tally_deinit(struct store_tally *tally);
+/* Read the issues that meet the conditions about issues, with the counts of all time, and their variants. */
+FZ_MUST_CHECK enum fz_code store_tally_issues(struct store_tally *tally,
+                                              const struct store_query *query,
+                                              struct fz_error *err);
+/* Forget the counts, and count the facts that meet the conditions; others' facts are passed over. */
+FZ_MUST_CHECK enum fz_code store_tally_facts(struct store_tally *tally,
+                                             const struct store_fact_query *facts,
+                                             struct fz_error *err);
+/* Without conditions about reports: count the users of the newest versions. */
+FZ_MUST_CHECK enum fz_code store_tally_newest(struct store_tally *tally, struct fz_error *err);
+/* The same for the trend; of the issues with these numbers (NULL: of all). */
+FZ_MUST_CHECK enum fz_code store_tally_trend(struct store_tally *tally,
+                                             const struct store_ids *numbers, struct fz_error *err);
+/* The same for one fact: its variant, user, version and time. `at` is the issue's place, from 1. */
+FZ_MUST_CHECK enum fz_code store_tally_count(struct store_tally *tally, uint32_t at,
+                                             const int64_t fact[4], struct fz_error *err);
+/* Instead of store_tally_issues(): only this issue, with these variants and no counts. */
+FZ_MUST_CHECK enum fz_code store_tally_one(struct store_tally *tally,
+                                           const struct store_issue *issue,
+                                           const struct store_ids *variants, struct fz_error *err);
+/* The texts of its first and last version, as counted. */
+FZ_MUST_CHECK enum fz_code store_tally_versions(const struct store_tally *tally,
+                                                const struct store_counted *counted,
+                                                struct store_issue *issue, struct fz_error *err);
+
+#endif

@@ -1,0 +1,119 @@
+#!/usr/bin/env python3
+"""Issues of real reports: the list, one issue, its reports and variants, values to select by."""
+
+import http.client
+import json
+import os
+import sqlite3
+import urllib.parse
+
+from case import ServerCase, main
+from openapi import DescribedServer as Server
+
+
+def report(number, **more):
+    """A crash in a function of its own for each `place`."""
+    place = more.pop("place", 0)
+    made = {
+        "framezero": 1, "arch": "arm64", "device": {"model": "iPhone15,2"}, "os": {"name": "iOS", "version": "18.1"},
+        "app": {"id": "com.acme.shop", "name": "Shop", "version": "4.2", "build": "4201"},
+        "images": [{"uuid": "4c4c442e-5555-3144-a138-7743844373d8", "name": "Shop", "arch": "arm64",
+                    "path": "/private/var/containers/Bundle/Application/x/Shop.app/Shop",
+                    "address": "0x100000000", "size": 1 << 20}],
+        "threads": [{"index": 0, "crashed": True, "frames": [hex(0x100004000 + place * 64), "0x100008000"]}],
+        "crash": {"thread": 0, "signal": "SIGSEGV", "mach": "EXC_BAD_ACCESS"}, "note": number}
+    made.update(more)
+    return json.dumps(made).encode()
+
+
+class Issues(ServerCase):
+    server_type = Server
+
+    def send(self, number, **more):
+        return self.expect(200, "POST", "/api/v1/reports?wait=30", body=report(number, **more))["id"]
+
+    def get(self, path, status=200, **query):
+        return self.expect(status, "GET", f"/api/v1/{path}?" + urllib.parse.urlencode(query))
+
+    def test_all(self):
+        first = [self.send(i, user={"id": f"user-{i % 3}"}) for i in range(5)]
+        second = [self.send(10 + i, place=1, app={"id": "com.acme.shop", "version": "4.10"}) for i in range(2)]
+        # ---- the list ----
+        page = self.get("issues", sort="reports")
+        self.assertEqual([one["reports"] for one in page["issues"]], [5, 2])
+        large, small = page["issues"]
+        self.assertEqual((large["users"], small["users"]), (3, 0))
+        self.assertEqual((large["state"], large["regressed"], large["kind"]), ("open", False, "crash"))
+        self.assertEqual((large["first_version"], small["last_version"]), ("4.2", "4.10"))
+        self.assertEqual((sum(large["trend"]), len(large["trend"])), (5, 28))
+        # Newer versions count first: 4.10 is after 4.2, but has no users.
+        self.assertEqual(self.get("issues")["issues"][0]["number"], large["number"])
+        self.assertEqual(self.get("issues", sort="first_seen")["issues"][0]["number"], small["number"])
+        # Pages do not repeat an issue and leave out none.
+        one = self.get("issues", sort="reports", limit=1)
+        two = self.get("issues", sort="reports", limit=1, cursor=one["next_cursor"])
+        self.assertEqual([i["number"] for i in one["issues"] + two["issues"]], [large["number"], small["number"]])
+        self.assertNotIn("next_cursor", two)
+        self.get("issues", status=400, sort="users", limit=1, cursor=one["next_cursor"])
+        # Numbers are those of the reports that meet the conditions.
+        page = self.get("issues", query="user:user-0")
+        self.assertEqual([(i["number"], i["reports"], i["users"]) for i in page["issues"]], [(large["number"], 2, 1)])
+        for query, n in (("version:>4.2", 1), ("device:iPad*", 0), ("is:resolved", 0), ("is:open,new", 2), ("shop", 2),
+                         (f"issue:{small['number']}", 1), ("since:1h", 2), ("until:1h", 0)):
+            with self.subTest(query=query):
+                self.assertEqual(len(self.get("issues", query=query)["issues"]), n)
+        answer = self.get("issues", status=400, query="is:opne")
+        self.assertIn("did you mean open", answer["error"]["message"])
+        self.assertEqual(answer["error"]["detail"], {"offset": 3})
+        # ---- one issue ----
+        number = large["number"]
+        issue = self.get(f"issues/{number}")
+        self.assertEqual((issue["reports"], issue["users"]), (5, 3))
+        self.assertEqual(issue["distributions"]["versions"]["top"], [{"version": "4.2", "build": "4201", "reports": 5}])
+        self.assertEqual(issue["distributions"]["devices"]["top"], [{"model": "iPhone15,2", "reports": 5}])
+        self.assertEqual(issue["distributions"]["environments"]["top"], [{"reports": 5}])
+        self.assertEqual((issue["newest_report"], issue["best_report"]), (first[-1], first[-1]))
+        self.assertEqual(self.get(f"issues/{number}", since="1h")["distributions"], issue["distributions"])
+        self.assertEqual(self.get(f"issues/{number}", version="9")["reports"], 0)
+        self.assertEqual([v["reports"] for v in self.get(f"issues/{number}/variants")["variants"]], [5])
+        self.assertEqual([r["id"] for r in self.get(f"issues/{number}/reports")["reports"]], first[::-1])
+        self.assertEqual([r["id"] for r in self.get(f"issues/{number}/reports", user="user-1")["reports"]],
+                         [first[4], first[1]])
+        self.get("issues/99", status=404)
+        self.get("issues/x", status=404)
+        # ---- reports of it, and values ----
+        self.assertEqual([r["id"] for r in self.get("reports", issue=small["number"])["reports"]], second[::-1])
+        page = self.get("reports", query=f"issue:{number} -user:user-0", count="true", sort="received")
+        self.assertEqual(([r["id"] for r in page["reports"]], page["count"]), ([first[1], first[2], first[4]], 3))
+        self.assertEqual([v["value"] for v in self.get("values", field="version")["values"]], ["4.10", "4.2"])
+        self.assertEqual(self.get("values", field="device", prefix="IPH")["values"],
+                         [{"value": "iPhone15,2", "reports": 7}])
+        self.assertIn("did you mean", self.get("values", status=400, field="devise")["error"]["message"])
+
+
+class Redirects(ServerCase):
+    def test_merged(self):
+        if self.server.database:
+            self.skipTest("changes the file of SQLite")
+        for place in (5, 6):
+            self.expect(200, "POST", "/api/v1/reports?wait=30", body=report(place, place=place))
+        database = sqlite3.connect(os.path.join(self.server.data, "framezero.db"))
+        database.execute("UPDATE issues SET merged_into = (SELECT id FROM issues WHERE number = 1) WHERE number = 2")
+        database.commit()
+        database.close()
+        where = urllib.parse.urlsplit(self.server.url)
+        connection = http.client.HTTPConnection(where.hostname, where.port)
+        self.addCleanup(connection.close)
+        connection.request("GET", "/api/v1/issues/2/reports?query=os%3A18.1&limit=3",
+                           headers={"Authorization": f"Bearer {self.server.admin_token}"})
+        answer = connection.getresponse()
+        self.assertEqual(answer.status, 308)
+        self.assertEqual(answer.getheader("Location"), "/api/v1/issues/1/reports?query=os%3A18.1&limit=3")
+        self.assertEqual(json.loads(answer.read()), {"number": 2, "merged_into": 1})
+        # A filter by the old number leads there as well; what was merged is not listed.
+        self.assertEqual(len(self.expect(200, "GET", "/api/v1/issues?query=issue:2")["issues"]), 1)
+        self.assertEqual([i["number"] for i in self.expect(200, "GET", "/api/v1/issues")["issues"]], [1])
+
+
+if __name__ == "__main__":
+    main()
