@@ -3,10 +3,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json/write.h"
 #include "base/list.h"
 #include "base/random.h"
 #include "base/text.h"
 #include "base/version.h"
+#include "storage/store_activity.h"
 #include "storage/store_regress.h"
 
 /* ---- before the transaction ---- */
@@ -310,6 +312,73 @@ add_news(struct store_record *record, struct store_recorded *recorded, struct fz
     return FZ_OK;
 }
 
+/* ---- from one issue to another ---- */
+
+/* Better names than the client's, or another unwinding, give a report another key. */
+static enum fz_code
+add_move(struct store_record *record, int64_t from, int64_t into, struct fz_error *err)
+{
+    for (size_t i = 0; i < record->n_moves; i++) {
+        if (record->moves[i].from == from && record->moves[i].into == into)
+            return FZ_OK;
+    }
+    struct store_move *moves = fz_list_grow_in(record->arena, record->moves, &record->moves_room,
+                                               record->n_moves + 1, sizeof(*moves));
+    if (!moves)
+        return fz_arena_fail(record->arena, err);
+    record->moves = moves;
+    moves[record->n_moves++] = (struct store_move){from, into};
+    return FZ_OK;
+}
+
+/* An issue that is left without reports is in no list, so its log says where they are. One entry for
+ * each issue that took some: thousands may follow. */
+static enum fz_code
+log_move(struct store_record *record, const struct store_move *move, struct fz_error *err)
+{
+    struct sql *tx = record->store->sql;
+    const struct sql_value from[] = {sql_int(move->from)}, into[] = {sql_int(move->into)};
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer detail = fz_buffer_make(0);
+    struct json_write json = json_write_start(&detail);
+    int64_t number = 0, n = 0;
+    bool is_there = false, is_known = true;
+    /* Either may have been merged since, in this transaction. */
+    enum fz_code code =
+        sql_number(tx, "SELECT number FROM issues WHERE id = $1 AND merged_into IS NULL", from, 1,
+                   NULL, &is_there, err);
+    if (code == FZ_OK)
+        code = sql_number(tx,
+                          "SELECT coalesce(m.number, i.number) FROM issues i LEFT JOIN issues m ON "
+                          "m.id = i.merged_into WHERE i.id = $1",
+                          into, 1, &number, NULL, err);
+    json_write_open(&json, NULL, '{');
+    json_write_i64(&json, "number", number);
+    json_write_close(&json, '}');
+    if (code == FZ_OK)
+        code = fz_buffer_done(&detail, err);
+    if (code != FZ_OK || !is_there)
+        return code;
+    const struct sql_value entry[] = {from[0], sql_text(fz_buffer_cstr(&detail))};
+    code = sql_number(tx,
+                      "SELECT 1 FROM issue_activity WHERE issue_id = $1 AND kind = 'moved' AND "
+                      "detail = $2",
+                      entry, 2, NULL, &is_known, err);
+    if (code == FZ_OK)
+        code = sql_number(
+            tx, "SELECT count(*) FROM issue_activity WHERE issue_id = $1 AND kind = 'moved'", from,
+            1, &n, NULL, err);
+    const struct store_activity_new moved = {.project_id = record->project_id,
+                                             .issue_id = move->from,
+                                             .actor = store_actor,
+                                             .kind = "moved",
+                                             .detail = fz_buffer_cstr(&detail)};
+    return code == FZ_OK && !is_known && n < STORE_MOVES_LOGGED
+               ? store_activity_add(tx, &moved, err)
+               : code;
+}
+
+/* ---- all of it ---- */
+
 enum fz_code
 store_record_add(struct store_record *record, struct store_recorded *recorded,
                  const struct store_record_row *row, struct fz_error *err)
@@ -344,6 +413,8 @@ store_record_add(struct store_record *record, struct store_recorded *recorded,
         code = put_tags(tx, record->project_id, recorded, err);
     if (code == FZ_OK)
         code = count(record, has_old ? &old : NULL, fact, err);
+    if (code == FZ_OK && has_old && old.issue_id != fact->issue_id)
+        code = add_move(record, old.issue_id, fact->issue_id, err);
     return code == FZ_OK && fact->is_counted && (!row->is_again || recorded->has_waited)
                ? add_news(record, recorded, err)
                : code;
@@ -353,6 +424,8 @@ enum fz_code
 store_record_end(struct store_record *record, struct fz_error *err)
 {
     enum fz_code code = store_deltas_write(&record->deltas, record->store->sql, err);
+    for (size_t i = 0; code == FZ_OK && i < record->n_moves; i++)
+        code = log_move(record, &record->moves[i], err);
     return code == FZ_OK ? store_regress_check(record, err) : code;
 }
 

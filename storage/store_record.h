@@ -14,7 +14,10 @@
 
 #include "storage/store_deltas.h"
 
-enum { STORE_FACT_TAGS = 32 }; /* tags of one report that filters find */
+enum {
+    STORE_FACT_TAGS = 32,   /* tags of one report that filters find */
+    STORE_MOVES_LOGGED = 32 /* issues to which an issue's log says that reports went */
+};
 
 /* What is known of a report before the transaction. */
 struct store_recorded {
@@ -48,6 +51,12 @@ struct store_record {
     /* Counted reports that their issues have for the first time. */
     struct store_recorded **news;
     size_t n_news, news_room;
+    /* From which issues reports went to which others, each pair once. */
+    struct store_move *moves;
+    size_t n_moves, moves_room;
+};
+struct store_move {
+    int64_t from, into; /* issues.id */
 };
 
 /* What the transaction knows of the report's row. */

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/version.h"
+#include "storage/store_usage.h"
 
 const struct store_term_kind store_term_kinds[STORE_TERMS] = {
     [STORE_TERM_VERSION] = {"version", "version_id", 5000, false, true, true},
@@ -276,4 +277,30 @@ store_terms_number(struct store *store, int64_t project_id, struct store_term_re
             cache_put(&wanted[i]);
     }
     return code;
+}
+
+/* ---- what was too much ---- */
+
+enum fz_code
+store_usage_full(struct store *store, int64_t project_id, struct fz_arena *arena,
+                 struct store_full_field **ret, size_t *ret_n, struct fz_error *err)
+{
+    const struct sql_value args[] = {sql_int(project_id)};
+    struct sql_list list = {.arena = arena, .item = sizeof(struct store_full_field)};
+    FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
+    enum fz_code code = sql_query(store->sql,
+                                  "SELECT field, n_dropped FROM term_counts WHERE project_id = $1 "
+                                  "AND n_dropped > 0 ORDER BY field",
+                                  args, FZ_ARRAY_LEN(args), &rows, err);
+    for (struct store_full_field *one; (one = sql_list_next(&rows, &list, &code, err));) {
+        int64_t field = sql_col_int(&rows, 0);
+        /* One of a newer program has no name here. */
+        bool is_known = field > 0 && field < STORE_TERMS;
+        *one = (struct store_full_field){
+            .name = is_known ? store_term_kinds[field].name : "unknown",
+            .limit = is_known ? store_term_kinds[field].most : 0,
+            .n_dropped = (uint64_t)sql_col_int(&rows, 1),
+        };
+    }
+    return sql_list_done(&list, code, ret, ret_n);
 }

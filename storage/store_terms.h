@@ -3,7 +3,7 @@
  * field. Rows of facts consist of these numbers. Private to storage.
  *
  * What comes from outside could have a million distinct texts, so each field has a limit. A text
- * beyond it counts as "(other)", and how many there were is reported (store_terms_full()).
+ * beyond it counts as "(other)", and how many there were is reported (store_usage_full()).
  */
 #ifndef STORE_TERMS_H
 #define STORE_TERMS_H

@@ -31,6 +31,18 @@ FZ_MUST_CHECK enum fz_code store_usage_today(struct store *store, struct fz_aren
                                              int64_t *ret_day, int64_t *ret_left_ms,
                                              struct fz_error *err);
 
+/* A field of which a project has sent more distinct texts than are kept. Reports with further ones
+ * are counted under "(other)". */
+struct store_full_field {
+    const char *name; /* "version", "user", "tag"... */
+    uint64_t limit;
+    uint64_t n_dropped; /* how often a report had one */
+};
+/* By the order of fields; nearly always empty. */
+FZ_MUST_CHECK enum fz_code store_usage_full(struct store *store, int64_t project_id,
+                                            struct fz_arena *arena, struct store_full_field **ret,
+                                            size_t *ret_n, struct fz_error *err);
+
 /* Delete what is older than STORE_USAGE_DAYS. */
 FZ_MUST_CHECK enum fz_code store_usage_forget(struct store *store, struct fz_error *err);
 

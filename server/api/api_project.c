@@ -12,6 +12,7 @@
 #include "server/api/api_privacy.h"
 #include "server/api/api_query.h"
 #include "server/api/api_usage.h"
+#include "storage/store_usage.h"
 
 enum { PREFIXES_MAX = 64, PREFIX_BYTES = 256 };
 
@@ -48,6 +49,28 @@ write_usage(const struct api_call *call, struct json_write *w)
     json_write_close(w, '}');
 }
 
+/* What the project has sent too many different texts of: filters and counts have them as one. */
+static enum fz_code
+write_full_fields(const struct api_call *call, struct json_write *w, struct fz_error *err)
+{
+    struct store_full_field *full = NULL;
+    size_t n = 0;
+    enum fz_code code =
+        store_usage_full(call->store, call->project_id, call->arena, &full, &n, err);
+    if (code != FZ_OK)
+        return code;
+    json_write_open(w, "full_fields", '[');
+    for (size_t i = 0; i < n; i++) {
+        json_write_open(w, NULL, '{');
+        json_write_text(w, "field", full[i].name);
+        json_write_u64(w, "limit", full[i].limit);
+        json_write_u64(w, "n_other", full[i].n_dropped);
+        json_write_close(w, '}');
+    }
+    json_write_close(w, ']');
+    return FZ_OK;
+}
+
 enum fz_code
 api_project_get(struct api_call *call, struct fz_error *err)
 {
@@ -63,7 +86,8 @@ api_project_get(struct api_call *call, struct fz_error *err)
     api_privacy_write_lines(&w, "cut_prefixes", project.cut_prefixes, PREFIX_BYTES);
     api_privacy_write(&w, &project.privacy);
     write_usage(call, &w);
-    return api_answer(call, 200, &w, '}', err);
+    code = write_full_fields(call, &w, err);
+    return code == FZ_OK ? api_answer(call, 200, &w, '}', err) : code;
 }
 
 /* The members that are there; the others stay as they are. */

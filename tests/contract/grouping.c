@@ -6,7 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "storage/store_issue_state.h"
 #include "storage/store_regroup.h"
+#include "storage/store_usage.h"
 
 enum { CHILDREN = 4, ROUNDS = 40, BATCH = 8 };
 
@@ -157,6 +159,76 @@ test_limits(void **state)
         .stack = longer, .key = longer, .variant = longer, .user = longer};
     contract_group_add(c, &wide);
     assert_int_equal(contract_count(c, "SELECT max(length(title)) FROM issues"), 512);
+    contract_recount(c);
+}
+
+/* Better names than the client's: the issue that is left empty says where its reports went. */
+static void
+test_moved_reports(void **state)
+{
+    static const char moved[] = "SELECT count(*) FROM issue_activity a JOIN issues i ON i.id = "
+                                "a.issue_id WHERE a.kind = 'moved' AND i.number = 1";
+    struct contract *c = *state;
+    const struct contract_group theirs = {.stack = "T", .key = "their name", .variant = "x"};
+    const struct contract_group ours = {.stack = "A", .key = "checkout", .variant = "x"};
+    const struct contract_group other = {.stack = "B", .key = "login", .variant = "x"};
+    const char *ids[] = {contract_group_add(c, &theirs), contract_group_add(c, &theirs),
+                         contract_group_add(c, &theirs)};
+    contract_group_again(c, ids[0], &theirs);
+    assert_int_equal(contract_count(c, moved), 0);
+    contract_group_again(c, ids[0], &ours);
+    contract_group_again(c, ids[1], &ours);
+    assert_int_equal(contract_issue(c, 1).n_reports, 1);
+    assert_int_equal(contract_count(c, moved), 1);
+    contract_group_again(c, ids[2], &other);
+    struct store_issue left = contract_issue(c, 1);
+    assert_int_equal(left.n_reports, 0);
+    assert_int_equal(left.n_users, 0);
+    assert_int_equal(left.merged_into, 0);
+    struct store_page page = {.limit = 10};
+    struct store_activity *log;
+    assert_ok(c, store_activity_list(c->store, c->project, 1, &page, &c->arena, &log, &c->err));
+    assert_int_equal(page.n, 3);
+    assert_string_equal(log[0].kind, "moved");
+    assert_string_equal(log[0].detail, "{\"number\":3}");
+    assert_string_equal(log[1].detail, "{\"number\":2}");
+    contract_recount(c);
+    /* The next report with the client's name belongs there again. */
+    contract_group_add(c, &theirs);
+    assert_int_equal(contract_issue(c, 1).n_reports, 1);
+    contract_recount(c);
+}
+
+/* More distinct texts than are kept are counted together, and a user learns of it. */
+static void
+test_full_fields(void **state)
+{
+    struct contract *c = *state;
+    struct store_full_field *full;
+    size_t n = 1;
+    struct contract_group g = {.stack = "A", .key = "k", .variant = "x", .version = "1.0"};
+    contract_group_add(c, &g);
+    assert_ok(c, store_usage_full(c->store, c->project, &c->arena, &full, &n, &c->err));
+    assert_int_equal(n, 0);
+    /* As if so many versions had been sent. */
+    assert_int_equal(
+        contract_count(c, "UPDATE term_counts SET n = 5000 WHERE field = 1 RETURNING n"), 5000);
+    for (int i = 0; i < 5; i++) {
+        g.version = (const char *const[]){"1.0", "6.1", "6.2", "6.3", "6.1"}[i];
+        contract_group_add(c, &g);
+    }
+    assert_ok(c, store_usage_full(c->store, c->project, &c->arena, &full, &n, &c->err));
+    assert_int_equal(n, 1);
+    assert_string_equal(full[0].name, "version");
+    assert_int_equal(full[0].limit, 5000);
+    assert_int_equal(full[0].n_dropped, 4);
+    assert_int_equal(contract_count(c, "SELECT count(*) FROM facts f JOIN terms t ON t.id = "
+                                       "f.version_id WHERE t.text = '(other)'"),
+                     4);
+    assert_int_equal(contract_count(c, "SELECT count(*) FROM terms WHERE field = 1"), 2);
+    /* Not those of another project. */
+    assert_ok(c, store_usage_full(c->store, c->project + 1, &c->arena, &full, &n, &c->err));
+    assert_int_equal(n, 0);
     contract_recount(c);
 }
 
@@ -312,6 +384,8 @@ contract_run_grouping(void)
         contract_test(test_placeholders_converge),
         contract_test(test_batch),
         contract_test(test_limits),
+        contract_test(test_moved_reports),
+        contract_test(test_full_fields),
         contract_test(test_old_reports),
         contract_test(test_older_rules),
         contract_test(test_many_at_once),

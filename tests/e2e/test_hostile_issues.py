@@ -175,6 +175,18 @@ class Hostile(ServerCase):
                                                          "report_key, received_ms) AS t"), 32)
         self.check_harmless()
 
+    def test_too_many_versions(self):
+        """They count as one, and the project says so."""
+        self.post(native(self.next(), app={"id": "com.acme.shop", "version": "7.0"}))
+        # As if so many had come.
+        recount.rows(self.server, "UPDATE term_counts SET n = 5000 WHERE field = 1")
+        for version in ("7.0", "7.1", "7.2"):
+            self.post(native(self.next(), app={"id": "com.acme.shop", "version": version}))
+        self.assertEqual(self.expect(200, "GET", "/api/v1/project")["full_fields"],
+                         [{"field": "version", "limit": 5000, "n_other": 2}])
+        recount.rows(self.server, "UPDATE term_counts SET n = 1, n_dropped = 0 WHERE field = 1")
+        self.check_harmless()
+
     def test_many_of_all(self):
         """A message that differs each time is one issue, whose variants have a limit."""
         ids = []
