@@ -18,24 +18,39 @@
 struct key {
     int64_t id, issue_id;
     bool found, is_placeholder;
+    int64_t variant_id, variant_issue_id; /* of the report; 0 = it is not there */
 };
 
+/* All that nearly every report finds, in one statement: the key, the variant, and the stack. */
 static enum fz_code
-find_key(struct store_record *record, const struct store_grouping *grouping, struct key *ret,
+find_key(struct store_record *record, struct store_recorded *recorded, struct key *ret,
          struct fz_error *err)
 {
+    const struct store_grouping *grouping = recorded->done->grouping;
     const struct sql_value args[] = {sql_int(record->project_id),
-                                     sql_blob(fz_span_make(grouping->key, FZ_SHA256_LEN))};
+                                     sql_blob(fz_span_make(grouping->key, FZ_SHA256_LEN)),
+                                     sql_blob(fz_span_make(grouping->variant, FZ_SHA256_LEN)),
+                                     sql_blob(fz_span_make(recorded->stack_sha256, FZ_SHA256_LEN))};
     FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
     enum fz_code code = sql_query(
         record->store->sql,
-        "SELECT id, issue_id, is_placeholder FROM issue_keys WHERE project_id = $1 AND sha256 = $2",
+        "SELECT k.id, k.issue_id, k.is_placeholder, v.id, v.issue_id, (SELECT s.key FROM stacks s "
+        "WHERE s.project_id = $1 AND s.sha256 = $4) FROM issue_keys k LEFT JOIN variants v ON "
+        "v.key_id = k.id AND v.sha256 = $3 WHERE k.project_id = $1 AND k.sha256 = $2",
         args, FZ_ARRAY_LEN(args), &rows, err);
     bool found = sql_row(&rows, &code, err);
-    if (code == FZ_OK)
-        *ret = (struct key){sql_col_int(&rows, 0), sql_col_int(&rows, 1), found,
-                            found && sql_col_int(&rows, 2) != 0};
-    return code;
+    recorded->stack_key = 0;
+    *ret = (struct key){.found = false};
+    if (code != FZ_OK || !found)
+        return code;
+    *ret = (struct key){.id = sql_col_int(&rows, 0),
+                        .issue_id = sql_col_int(&rows, 1),
+                        .found = true,
+                        .is_placeholder = sql_col_int(&rows, 2) != 0,
+                        .variant_id = sql_col_int(&rows, 3),
+                        .variant_issue_id = sql_col_int(&rows, 4)};
+    recorded->stack_key = sql_col_int(&rows, 5);
+    return FZ_OK;
 }
 
 /* ---- new ---- */
@@ -229,7 +244,7 @@ store_key_find(struct store_record *record, struct store_recorded *recorded,
     struct sql *tx = record->store->sql;
     bool promotes = false;
     struct key key;
-    enum fz_code code = find_key(record, grouping, &key, err);
+    enum fz_code code = find_key(record, recorded, &key, err);
     if (code == FZ_OK && old && !grouping->is_placeholder)
         code = was_placeholder(tx, old, &promotes, err);
     if (code != FZ_OK)
@@ -239,6 +254,12 @@ store_key_find(struct store_record *record, struct store_recorded *recorded,
     if ((!key.found || promotes) && !record->is_exclusive) {
         record->needs_exclusive = true;
         return fz_fail(err, FZ_E_UNAVAILABLE, "a report with a new key needs the project's lock");
+    }
+    if (key.variant_id && !promotes) {
+        recorded->fact.variant_id = key.variant_id;
+        recorded->fact.issue_id = key.variant_issue_id;
+        *ret_key_id = key.id;
+        return FZ_OK;
     }
     int64_t issue_id = promotes ? old->issue_id : 0;
     if (!key.found) {

@@ -183,6 +183,9 @@ put_stack(struct store_record *record, const struct store_recorded *r, int64_t k
         sql_int(record->project_id), sql_blob(fz_span_make(r->stack_sha256, FZ_SHA256_LEN)),
         sql_int(key_id), sql_blob(fz_span_make(r->stack, r->stack_len))};
     bool found = false;
+    *ret = r->stack_key;
+    if (r->stack_key)
+        return FZ_OK;
     enum fz_code code =
         sql_number(tx, "SELECT key FROM stacks WHERE project_id = $1 AND sha256 = $2", args, 2, ret,
                    &found, err);

@@ -31,9 +31,10 @@ struct store_recorded {
     uint8_t stack_sha256[FZ_SHA256_LEN];
     void *stack; /* compressed, malloc'ed; NULL if it was known */
     size_t stack_len;
-    const char *id;  /* of the report; set inside */
-    bool has_waited; /* it was received long before it came to this issue; set inside */
-    bool is_grouped; /* false: the report says nothing of its issue and is not counted */
+    int64_t stack_key; /* set inside, by store_key_find(); 0 = not found with its key */
+    const char *id;    /* of the report; set inside */
+    bool has_waited;   /* it was received long before it came to this issue; set inside */
+    bool is_grouped;   /* false: the report says nothing of its issue and is not counted */
 };
 FZ_MUST_CHECK enum fz_code store_record_prepare(struct store *store, int64_t project_id,
                                                 const struct store_report_done *done,
