@@ -78,6 +78,15 @@ find_texts(struct store *store, int64_t project_id, const struct store_term_plac
         fz_buffer_char(&q.text, ')');
     }
     fz_buffer_text(&q.text, by_parts ? ") AND " : " AND ");
+    if (condition->op == STORE_OP_EQUAL && place->parts == STORE_PART_TEXT) {
+        /* As the unique index has them: of users there may be millions. */
+        for (size_t i = 0; i < condition->n_values; i++)
+            store_sql_add(&q, i ? ", ?" : "text IN (?", sql_text(condition->values[i].text));
+        fz_buffer_char(&q.text, ')');
+        enum fz_code found = store_ids_read(store, &q, ret, arena, err);
+        store_sql_deinit(&q);
+        return found;
+    }
     if (place->parts & STORE_PART_TEXT)
         exprs[n++] = "text";
     if (place->parts & STORE_PART_DETAIL)

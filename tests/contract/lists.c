@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "server/query/query.h"
-#include "storage/sql/sql.h"
+#include "storage/store_fact_query.h"
 #include "storage/store_issue_list.h"
 
 enum { REPORTS = 160, QUERIES = 400, FACTS = 48, DAY = 86400000 };
@@ -446,11 +446,50 @@ test_random(void **state)
     }
 }
 
+/* Each query reads facts by an index: that of a condition, or the time. */
+static void
+test_plans(void **state)
+{
+    struct contract *c = *state;
+    if (!contract_is_sqlite(c))
+        skip(); /* PostgreSQL scans a table of a few rows, whatever there is */
+    seed = 7;
+    make_all(c);
+    FZ_CLEANUP(sql_closep) struct sql *sql = NULL;
+    assert_ok(c, sql_open(c->url, false, &sql, &c->err));
+    for (size_t i = 0; i < FZ_ARRAY_LEN(words); i++) {
+        struct store_query query;
+        struct store_fact_query facts;
+        struct store_sql q;
+        enum fz_code code = FZ_OK;
+        assert_ok(c, query_parse(fz_span_cstr(words[i]), now, &c->arena, &query, &c->err));
+        assert_ok(c, store_fact_query_make(c->store, c->project, &query, i % 2 == 0, &c->arena,
+                                           &facts, &c->err));
+        assert_ok(c, store_fact_query_plan(&facts, &c->err));
+        store_sql_init(&q, c->store, &c->arena);
+        fz_buffer_text(&q.text, "EXPLAIN QUERY PLAN SELECT f.variant_id");
+        store_fact_query_from(&facts, &q);
+        struct sql_rows rows = {0};
+        assert_ok(c, store_sql_done(&q, &c->err));
+        assert_ok(c,
+                  sql_query_once(sql, fz_buffer_cstr(&q.text), q.args, q.n_args, &rows, &c->err));
+        while (sql_row(&rows, &code, &c->err)) {
+            const char *step = sql_col_text(&rows, 3, &c->arena);
+            if (!step || strncmp(step, "SCAN f", 6) == 0 || strncmp(step, "SCAN r", 6) == 0)
+                fail_msg("%s: %s", words[i], step ? step : "no memory");
+        }
+        assert_ok(c, code);
+        sql_rows_close(&rows);
+        store_sql_deinit(&q);
+    }
+}
+
 int
 contract_run_lists(void)
 {
     const struct CMUnitTest tests[] = {
         contract_test(test_random),
+        contract_test(test_plans),
     };
     return cmocka_run_group_tests_name("lists", tests, NULL, NULL);
 }

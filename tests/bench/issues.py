@@ -1,0 +1,282 @@
+#!/usr/bin/env python3
+"""How long lists, issue pages, distributions and searches take over a million reports.
+
+    bench/issues.py [--framezero BIN] [--work DIR] [--reports N] [--postgresql URL] [--rounds N] [--plans] [--json FILE]
+
+A deterministic generator writes N reports over 92 days, 3,000 issues (the largest has 46 % of them), 60 versions, 20 versions of
+the system, 60 devices and 20,000 reasons directly into the tables, as finishing them would have. A server then answers each query
+ROUNDS times; the first time is the cold one. With --postgresql (the URL of an empty database) COPY fills that instead of a new
+file of SQLite. Times are those of the client.
+"""
+import argparse
+import bisect
+import hashlib
+import itertools
+import json
+import pathlib
+import random
+import sqlite3
+import subprocess
+import sys
+import time
+import urllib.parse
+
+TOP = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(TOP / "tests" / "e2e"))
+from framezero import Server  # noqa: E402
+
+DAYS, ISSUES, VERSIONS, SYSTEMS, DEVICES, REASONS = 92, 3000, 60, 20, 60, 20000
+HOUR, DAY = 3600000, 86400000
+# enum store_term
+VERSION, OS, DEVICE, ARCH, ENVIRONMENT, KIND, APP, EXCEPTION, SIGNAL, REASON, USER, TAG, FUNCTION, FILE = range(1, 15)
+
+
+def say(text):
+    print(f"issues: {text}", file=sys.stderr, flush=True)
+
+
+class Sqlite:
+    def __init__(self, path):
+        self.db = sqlite3.connect(path)
+        self.db.execute("PRAGMA synchronous = OFF")
+        self.db.execute("PRAGMA cache_size = -200000")
+
+    def fill(self, table, columns, rows):
+        marks = ", ".join("?" * len(columns))
+        self.db.executemany(f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({marks})", rows)
+
+    def finish(self):
+        self.db.execute("INSERT INTO term_texts (rowid, text) SELECT id, text FROM terms WHERE field IN (8, 10, 13, 14)")
+        self.db.commit()
+        self.db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        self.db.close()
+
+
+class Postgresql:
+    def __init__(self, url):
+        self.url = url
+
+    def run(self, text):
+        subprocess.run(["psql", "-q", "-v", "ON_ERROR_STOP=1", "-c", text, self.url], check=True)
+
+    @staticmethod
+    def text(value):
+        if value is None:
+            return r"\N"
+        return r"\\x" + value.hex() if isinstance(value, bytes) else str(value)
+
+    def fill(self, table, columns, rows):
+        copy = subprocess.Popen(["psql", "-q", "-v", "ON_ERROR_STOP=1", "-c",
+                                 f"COPY {table} ({', '.join(columns)}) FROM STDIN", self.url],
+                                stdin=subprocess.PIPE, text=True)
+        for row in rows:
+            copy.stdin.write("\t".join(map(self.text, row)) + "\n")
+        copy.stdin.close()
+        if copy.wait():
+            sys.exit(f"issues: COPY {table} failed")
+
+    def finish(self):
+        self.run("VACUUM ANALYZE")
+
+
+def weighted(rng, n, largest=0.0):
+    """Cumulative weights by Zipf's law; the first has `largest` of all."""
+    weights = [1 / (i + 2) for i in range(n)]
+    rng.shuffle(weights)
+    if largest:
+        rest = sum(weights[1:])
+        weights[0] = largest / (1 - largest) * rest
+    return list(itertools.accumulate(weights))
+
+
+def version_key(numbers):
+    """As fz_version_key() orders versions without builds, for the texts that are made here."""
+    return b"\x10" + b"".join(number.to_bytes(4, "big") for number in numbers)
+
+
+class Maker:
+    def __init__(self, n, project, end_ms):
+        self.rng = random.Random(20261123)
+        self.n, self.project, self.end_ms = n, project, end_ms
+        self.terms, self.next_term = [], 1
+
+    def add(self, field, text, detail="", sort=None):
+        self.terms.append((self.next_term, self.project, field, text, detail, sort))
+        self.next_term += 1
+        return self.next_term - 1
+
+    def make_terms(self):
+        words = ["index", "beyond", "bounds", "unrecognized", "selector", "sent", "instance", "nil", "argument", "timeout"]
+        rng = self.rng
+        self.versions = [self.add(VERSION, f"{1 + i // 10}.{i % 10}", str(100 + i), version_key((1 + i // 10, i % 10)))
+                         for i in range(VERSIONS)]
+        self.systems = [self.add(OS, "iOS", f"{15 + i // 5}.{i % 5}", version_key((15 + i // 5, i % 5)))
+                        for i in range(SYSTEMS)]
+        self.devices = [self.add(DEVICE, f"{'iPhone' if i % 3 else 'iPad'}{10 + i // 4},{1 + i % 4}")
+                        for i in range(DEVICES)]
+        self.archs = [self.add(ARCH, "arm64"), self.add(ARCH, "arm64e")]
+        self.environments = [self.add(ENVIRONMENT, "production"), self.add(ENVIRONMENT, "beta")]
+        self.kind = self.add(KIND, "crash")
+        self.app = self.add(APP, "com.acme.shop", "Shop")
+        self.exceptions = [self.add(EXCEPTION, f"NS{i}Exception") for i in range(20)]
+        self.signals = [self.add(SIGNAL, "SIGSEGV"), self.add(SIGNAL, "SIGABRT")]
+        self.reasons = [self.add(REASON, " ".join(rng.choices(words, k=6)) + f" {i}") for i in range(REASONS)]
+        self.functions = [self.add(FUNCTION, f"-[Screen{i % 400} handle{i}:]") for i in range(ISSUES)]
+        self.files = [self.add(FILE, f"/src/Screen{i}.swift") for i in range(400)]
+        self.tags = [self.add(TAG, "channel=beta"), self.add(TAG, "channel=store")]
+        self.users = [self.add(USER, f"user-{i:06d}") for i in range(max(self.n // 4, 10))]
+
+    def facts(self):
+        """One row for each report, in the order of arrival."""
+        rng, project = self.rng, self.project
+        issues = weighted(rng, ISSUES, 0.463610)
+        devices, systems = weighted(rng, DEVICES), weighted(rng, SYSTEMS)
+        start, step = self.end_ms - DAYS * DAY, DAYS * DAY / self.n
+        n_users, n_versions = len(self.users), len(self.versions)
+        for i in range(self.n):
+            issue = bisect.bisect(issues, rng.random() * issues[-1])
+            at = int(start + i * step)
+            newest = int(i / self.n * (n_versions - 10)) + 9
+            version = max(0, newest - int(rng.expovariate(0.4)))
+            yield (project, at, i + 1, 1 + issue * 2 + (rng.random() < 0.2), self.users[int(rng.random() * n_users)],
+                   self.versions[version], self.systems[bisect.bisect(systems, rng.random() * systems[-1])],
+                   self.devices[bisect.bisect(devices, rng.random() * devices[-1])], self.archs[i % 7 == 0],
+                   self.environments[i % 11 == 0], self.kind, self.app, self.exceptions[issue % 20],
+                   self.signals[issue % 2], self.reasons[(issue * 7 + i % 7) % REASONS], 1 + issue, 1, 1)
+
+
+FACTS = ("project_id", "received_ms", "report_key", "variant_id", "user_id", "version_id", "os_id", "device_id", "arch_id",
+         "environment_id", "kind_id", "app_id", "exception_id", "signal_id", "reason_id", "stack_key", "status", "is_counted")
+DAILY = {VERSION: 5, OS: 6, DEVICE: 7, ARCH: 8, ENVIRONMENT: 9}
+
+
+def fill(to, maker):
+    maker.make_terms()
+    project = maker.project
+    to.fill("terms", ("id", "project_id", "field", "text", "detail", "sort"), maker.terms)
+    texts = {row[0]: (row[3], row[4]) for row in maker.terms}
+    hours, days, users, variants, issues = {}, {}, {}, {}, {}
+
+    def counted():
+        for row in maker.facts():
+            at, variant, user = row[1], row[3], row[4]
+            issue = (variant + 1) // 2
+            hours[variant, at // HOUR] = hours.get((variant, at // HOUR), 0) + 1
+            for field, column in DAILY.items():
+                key = variant, field, row[column], at // DAY
+                days[key] = days.get(key, 0) + 1
+            users[issue, user] = users.get((issue, user), 0) + 1
+            for of, key in ((variants, variant), (issues, issue)):
+                known = of.setdefault(key, [0, at, at, row[5], row[5]])
+                known[0] += 1
+                known[2] = at
+                known[3], known[4] = min(known[3], row[5]), max(known[4], row[5])
+            yield row
+
+    say(f"{maker.n} facts")
+    to.fill("facts", FACTS, counted())
+    distinct = {}
+    for issue, _ in users:
+        distinct[issue] = distinct.get(issue, 0) + 1
+    sorts = {row[0]: row[5] for row in maker.terms}
+    to.fill("issues", ("id", "project_id", "number", "title", "kind", "created_ms", "first_ms", "last_ms", "n_reports",
+                       "n_users", "first_version", "last_version", "first_sort", "last_sort"),
+            ((i, project, i, texts[maker.functions[i - 1]][0], "crash", c[1], c[1], c[2], c[0], distinct[i], c[3], c[4],
+              sorts[c[3]], sorts[c[4]]) for i, c in issues.items()))
+    to.fill("issue_keys", ("id", "project_id", "sha256", "issue_id", "title", "is_placeholder"),
+            ((i, project, hashlib.sha256(b"k%d" % i).digest(), i, "", 0) for i in issues))
+    to.fill("variants", ("id", "key_id", "sha256", "issue_id", "label", "n_reports", "first_ms", "last_ms"),
+            ((v, (v + 1) // 2, hashlib.sha256(b"v%d" % v).digest(), (v + 1) // 2, "SIGSEGV", c[0], c[1], c[2])
+             for v, c in variants.items()))
+    to.fill("stacks", ("key", "project_id", "sha256", "key_id", "body"),
+            ((i, project, hashlib.sha256(b"s%d" % i).digest(), i, b"x") for i in issues))
+    to.fill("stack_terms", ("term_id", "stack_key"),
+            (pair for i in issues for pair in ((maker.functions[i - 1], i), (maker.files[i % 400], i))))
+    say("rollups")
+    to.fill("issue_hours", ("variant_id", "hour", "n"), ((*key, n) for key, n in hours.items()))
+    to.fill("issue_days", ("variant_id", "field", "term_id", "day", "n"), ((*key, n) for key, n in days.items()))
+    to.fill("issue_users", ("issue_id", "user_id", "n"), ((*key, n) for key, n in users.items()))
+    say("reports")
+    maker.rng = random.Random(1)
+    to.fill("reports", ("key", "project_id", "id", "body_sha256", "transient", "status", "format", "received_ms", "timestamp_ms",
+                        "n_processed", "is_grouped", "kind", "app_version", "device_model", "os_name", "os_version", "user_id"),
+            ((row[2], project, f"{row[2]:032x}", f"{row[2]:064x}", 0, "symbolicated", "framezero", row[1], row[1] - 1000, 1, 1,
+              "crash", texts[row[5]][0], texts[row[7]][0], "iOS", texts[row[6]][1], texts[row[4]][0])
+             for row in maker.facts()))
+    to.fill("fact_tags", ("term_id", "received_ms", "report_key", "project_id"),
+            ((maker.tags[row[2] % 5 == 0], row[1], row[2], project) for row in maker.facts() if row[2] % 3 == 0))
+    to.finish()
+
+
+def queries():
+    """(name, path, conditions)"""
+    filters = [("", ""), ("version", "version:6.5"), ("versions", "version:>=6.0"), ("os", "os:18.2"), ("device", "device:\"iPhone12,2\""),
+               ("devices", "device:iPhone*"), ("not", "-device:iPad*"), ("os+device", "os:>=17 device:iPhone14*"),
+               ("user", "user:user-000017"), ("exception", "exception:NS7Exception"), ("text", "\"unrecognized selector\""),
+               ("function", "function:Screen17"), ("tag", "tag.channel:store"), ("kind", "kind:crash"), ("none", "version:77.1"),
+               ("beta", "env:beta")]
+    for span in ("since:14d", ""):
+        for name, text in filters:
+            yield f"list {span or 'all'} {name}", "issues", f"{span} {text}".strip(), {}
+        for sort in ("reports", "last_seen", "first_seen", "trend"):
+            yield f"list {span or 'all'} by {sort}", "issues", span, {"sort": sort}
+        for number in (1, 2, 500):
+            yield f"issue {number} {span or 'all'}", f"issues/{number}", span, {}
+            yield f"issue {number} {span or 'all'} versions", f"issues/{number}", f"{span} version:>=6.0".strip(), {}
+        for name, text in filters:
+            yield f"reports {span or 'all'} {name}", "reports", f"{span} {text}".strip(), {}
+    for field in ("version", "device", "reason"):
+        yield f"values {field}", "values", None, {"field": field}
+
+
+def measure(server, rounds):
+    found = []
+    for name, path, text, more in queries():
+        options = dict(more, **({} if text is None else {"query": text}))
+        times = []
+        for _ in range(rounds):
+            began = time.monotonic()
+            status, answer = server.query(f"/api/v1/{path}", **options)
+            times.append((time.monotonic() - began) * 1000)
+            if status != 200:
+                sys.exit(f"issues: {name}: {status} {answer}")
+        warm = sorted(times[1:]) or times
+        found.append({"query": name, "cold_ms": times[0], "p50_ms": warm[len(warm) // 2],
+                      "p99_ms": warm[min(len(warm) - 1, int(len(warm) * 0.99))]})
+        print("{query:40} cold {cold_ms:8.1f}  p50 {p50_ms:8.1f}  p99 {p99_ms:8.1f} ms".format(**found[-1]), flush=True)
+    return found
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--framezero", default=str(TOP / "build/release/server/framezero"))
+    parser.add_argument("--work", default="build/bench")
+    parser.add_argument("--reports", type=int, default=1000000)
+    parser.add_argument("--postgresql", help="the URL of an empty database")
+    parser.add_argument("--rounds", type=int, default=20)
+    parser.add_argument("--json")
+    options = parser.parse_args()
+    data = pathlib.Path(options.work) / f"issues-{options.reports}{'-postgresql' if options.postgresql else ''}"
+    is_new = not data.exists()
+    server = Server(options.framezero, workers=1, data=str(data.absolute()), database=options.postgresql)
+    if is_new:
+        data.mkdir(parents=True)
+    server.start()
+    server.stop()
+    if is_new:
+        began = time.monotonic()
+        # Whole hours, so that the same day gives the same rows.
+        maker = Maker(options.reports, 1, int(time.time()) // 3600 * HOUR)
+        fill(Postgresql(options.postgresql) if options.postgresql else Sqlite(data / "framezero.db"), maker)
+        say(f"filled in {time.monotonic() - began:.0f} s")
+    server.start()
+    try:
+        found = measure(server, options.rounds)
+    finally:
+        server.stop()
+    if options.json:
+        pathlib.Path(options.json).write_text(json.dumps(found, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
