@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/attr.h"
 #include "base/text.h"
 #include "base/time.h"
 
@@ -110,6 +111,15 @@ read_line(char *line, size_t size, size_t n, void *user)
     return len;
 }
 
+/* Called at least once a second. */
+static int
+check_cancelled(void *user, curl_off_t d FZ_UNUSED, curl_off_t d_now FZ_UNUSED,
+                curl_off_t u FZ_UNUSED, curl_off_t u_now FZ_UNUSED)
+{
+    atomic_bool *is_cancelled = user;
+    return atomic_load(is_cancelled) ? 1 : 0;
+}
+
 /* ---- one transfer ------------------------------------------------------------------------ */
 
 static bool
@@ -132,6 +142,11 @@ set_up(struct net_call *call, const char *schemes, const struct net_rules *rules
     curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, timeout_ms);
     curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS,
                      timeout_ms < CONNECT_MS ? timeout_ms : (long)CONNECT_MS);
+    if (rules->is_cancelled) {
+        curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, check_cancelled);
+        curl_easy_setopt(curl, CURLOPT_XFERINFODATA, rules->is_cancelled);
+        curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
+    }
     /* libcurl would use SIGALRM for timeouts, which is not safe with threads. */
     curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
     curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, call->error);

@@ -11,6 +11,8 @@
 #ifndef BASE_NET_REQUEST_H
 #define BASE_NET_REQUEST_H
 
+#include <stdatomic.h>
+
 #include "base/net/net_guard.h"
 #include "base/span.h"
 
@@ -26,6 +28,7 @@ enum {
 struct net_rules {
     struct net_guard guard;
     const char *ca_file;        /* certificates to trust; NULL or "": those of the system */
+    atomic_bool *is_cancelled;  /* NULL, or: once it is true, what is being sent is broken off */
     int64_t timeout_ms;         /* for a request as a whole; 0: NET_TIMEOUT_MS */
     const char *const *resolve; /* for tests, else NULL: "HOST:PORT:ADDRESS,ADDRESS" in place of the
                                    name server, NULL at the end */
