@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/json/write.h"
+#include "storage/store_event.h"
 #include "storage/store_issue_state.h"
 
 const char store_actor[] = "framezero";
@@ -23,6 +24,32 @@ store_activity_add(struct sql *tx, const struct store_activity_new *entry, struc
                                     "actor, kind, detail) VALUES ($1, $2, $3, $4, $5, $6)",
                                     args, FZ_ARRAY_LEN(args), NULL, err)
                          : code;
+}
+
+/* People hear of it: unless a new issue gets its names soon. */
+static enum fz_code
+add_event(struct sql *tx, const struct store_happened *what, struct fz_error *err)
+{
+    static const enum store_event_kind kinds[] = {
+        [STORE_ISSUE_CREATED] = STORE_EVENT_ISSUE_CREATED,
+        [STORE_ISSUE_REGRESSED] = STORE_EVENT_ISSUE_REGRESSED,
+        [STORE_ISSUE_UNMUTED] = STORE_EVENT_ISSUE_UNMUTED};
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer version = fz_buffer_make(0);
+    int64_t now = 0;
+    enum fz_code code = sql_now(tx, &now, err);
+    fz_buffer_text(&version, what->version ? what->version : "");
+    if (what->version && what->build && *what->build)
+        fz_buffer_printf(&version, " (%s)", what->build);
+    if (code == FZ_OK)
+        code = fz_buffer_done(&version, err);
+    const struct store_event event = {
+        .project_id = what->project_id,
+        .kind = kinds[what->event],
+        .issue_id = what->issue_id,
+        .due_ms = what->waits_for_names ? now + STORE_EVENT_NAMES_MS : 0,
+        .version = version.len ? fz_buffer_cstr(&version) : NULL,
+        .detail = what->event == STORE_ISSUE_REGRESSED ? what->fixed_in : what->because};
+    return code == FZ_OK ? store_event_add(tx, &event, err) : code;
 }
 
 enum fz_code
@@ -45,6 +72,8 @@ store_issue_happened(struct sql *tx, const struct store_happened *what, struct f
                                              .actor = store_actor,
                                              .kind = kinds[what->event],
                                              .detail = fz_buffer_cstr(&detail)};
+    if (code == FZ_OK)
+        code = add_event(tx, what, err);
     return code == FZ_OK ? store_activity_add(tx, &entry, err) : code;
 }
 

@@ -2,7 +2,7 @@
  * The activity log of issues, within the transactions that change them. Private to storage.
  *
  * store_issue_happened() is the one place for what happens to an issue by itself and people want to
- * hear of: events of alerts are added there.
+ * hear of: it writes the event for alerts, too.
  */
 #ifndef STORE_ACTIVITY_H
 #define STORE_ACTIVITY_H
@@ -25,6 +25,8 @@ struct store_happened {
     enum store_issue_event event;
     const char *report, *version, *build; /* that caused it; NULL = unknown */
     const char *because;                  /* of an unmuted one: "reports", "time"; NULL */
+    const char *fixed_in; /* of a regressed one: the version of the fix; NULL = unknown */
+    bool waits_for_names; /* of a new one */
 };
 FZ_MUST_CHECK enum fz_code store_issue_happened(struct sql *tx, const struct store_happened *what,
                                                 struct fz_error *err);

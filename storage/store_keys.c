@@ -13,6 +13,7 @@
 #include "storage/store_record.h"
 
 #include "storage/store_activity.h"
+#include "storage/store_event.h"
 #include "storage/store_moves.h"
 
 struct key {
@@ -89,6 +90,7 @@ new_issue(struct store_record *record, const struct store_recorded *r, int64_t *
         .project_id = record->project_id,
         .issue_id = *ret,
         .event = STORE_ISSUE_CREATED,
+        .waits_for_names = grouping->is_placeholder,
         .report = r->id,
         .version = fz_columns_text(columns, r->done->values, "app_version"),
         .build = fz_columns_text(columns, r->done->values, "app_build")};
@@ -140,6 +142,8 @@ give_name(struct store_record *record, int64_t issue_id, const struct store_grou
                                              .issue_id = issue_id,
                                              .actor = store_actor,
                                              .kind = "named"};
+    if (code == FZ_OK)
+        code = store_event_named(record->store->sql, issue_id, err);
     return code == FZ_OK ? store_activity_add(record->store->sql, &entry, err) : code;
 }
 

@@ -24,6 +24,7 @@ struct fix {
 struct news {
     const struct store_recorded *recorded;
     const char *version, *build;
+    const char *fixed_in; /* the fix that it breaks; NULL */
 };
 
 static enum fz_code
@@ -78,7 +79,7 @@ news_of(const struct store_record *record, const struct store_recorded *recorded
     const struct fz_columns *columns = &record->store->columns;
     const union fz_value *values = recorded->done->values;
     return (struct news){recorded, fz_columns_text(columns, values, "app_version"),
-                         fz_columns_text(columns, values, "app_build")};
+                         fz_columns_text(columns, values, "app_build"), NULL};
 }
 
 /* ---- resolved ---- */
@@ -115,7 +116,8 @@ reopen(struct store_record *record, const struct closed *issue, enum store_issue
                                         .report = news->recorded->id,
                                         .version = news->version,
                                         .build = news->build,
-                                        .because = because};
+                                        .because = because,
+                                        .fixed_in = news->fixed_in};
     enum fz_code code = sql_exec(record->store->sql,
                                  "UPDATE issues SET state = 0, is_regressed = CASE WHEN $2 = 1 "
                                  "THEN 1 ELSE is_regressed END, ignore_until_ms = NULL, "
@@ -146,11 +148,13 @@ check_resolved(struct store_record *record, const struct closed *issue, struct f
     for (size_t i = 0; code == FZ_OK && i < record->n_news; i++) {
         if (!counts_for(issue, record->news[i]))
             continue;
-        const struct news news = news_of(record, record->news[i]);
+        struct news news = news_of(record, record->news[i]);
         /* Resolved before any version was known: whatever comes now comes after the fix. */
         bool is_regression = n == 0;
-        for (size_t j = 0; code == FZ_OK && !is_regression && j < n; j++)
+        for (size_t j = 0; code == FZ_OK && !is_regression && j < n; j++) {
             code = breaks_fix(record, &fixes[j], &news, &is_regression, err);
+            news.fixed_in = fixes[j].version;
+        }
         if (code == FZ_OK && is_regression)
             return reopen(record, issue, STORE_ISSUE_REGRESSED, &news, NULL, err);
     }

@@ -395,6 +395,7 @@ main(int argc, char **argv)
     n_failed += contract_run_memory();
     n_failed += contract_run_runs();
     n_failed += contract_run_grouping();
+    n_failed += contract_run_outbox();
     n_failed += contract_run_issue_actions();
     n_failed += contract_run_lists();
     n_failed += contract_run_committer();
