@@ -9,6 +9,7 @@
 #define API_H
 
 #include "server/http/http.h"
+#include "server/outbox/outbox.h"
 
 struct api;        /* opaque */
 struct api_routes; /* a table of routes, api_client.h */
@@ -23,6 +24,7 @@ struct api_config {
     struct metrics *metrics;            /* the same */
     const char *symbolicate_v5_project; /* open to all for /symbolicate/v5; NULL or "" = none */
     const char *cors_origins;           /* whose pages may use the API; NULL or "" = none */
+    const struct outbox_setup *alerts;  /* borrowed; how messages of channels are sent */
     unsigned upload_wait_s;             /* POST /symbols answers 202 after this time */
     const struct api_routes *const *clients; /* the tables of server/clients, after the API's own */
     size_t n_clients;

@@ -116,3 +116,17 @@ api_answer_upload_queued(struct http_request *request, const char *id)
     json_write_close(&w, '}');
     http_respond_json(request, 202, fz_buffer_span(&out));
 }
+
+const char *
+api_path_detail(struct api_call *call, const char *path, int64_t offset)
+{
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text = fz_buffer_make(0);
+    struct json_write w = json_write_start(&text);
+    json_write_open(&w, NULL, '{');
+    json_write_text(&w, "path", path);
+    if (offset >= 0)
+        json_write_i64(&w, "offset", offset);
+    json_write_close(&w, '}');
+    return fz_buffer_done(&text, NULL) == FZ_OK ? fz_arena_text(call->arena, fz_buffer_span(&text))
+                                                : NULL;
+}

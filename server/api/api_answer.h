@@ -22,6 +22,10 @@ FZ_MUST_CHECK enum fz_code api_upload_json(const struct store_upload *upload,
 void api_write_status(struct json_write *w, const char *id, const char *status,
                       const char *report_format);
 
+/* For call->detail: {"path"} in a body, and in a text there the byte, unless offset is negative.
+ * NULL: no memory. */
+const char *api_path_detail(struct api_call *call, const char *path, int64_t offset);
+
 /* Answer with a report that was found: its columns, and its result as the worker stored it (empty
  * while it is queued for the first time or has failed). CONFLICT: `format` needs a result. */
 FZ_MUST_CHECK enum fz_code api_answer_report(struct api_call *call,

@@ -44,6 +44,16 @@ FZ_MUST_CHECK enum fz_code api_issue_split(struct api_call *call, struct fz_erro
 FZ_MUST_CHECK enum fz_code api_project_get(struct api_call *call,
                                            struct fz_error *err); /* api_project.c */
 FZ_MUST_CHECK enum fz_code api_project_put(struct api_call *call, struct fz_error *err);
+FZ_MUST_CHECK enum fz_code api_channel_list(struct api_call *call,
+                                            struct fz_error *err); /* api_channels.c */
+FZ_MUST_CHECK enum fz_code api_channel_post(struct api_call *call, struct fz_error *err);
+FZ_MUST_CHECK enum fz_code api_channel_patch(struct api_call *call, struct fz_error *err);
+FZ_MUST_CHECK enum fz_code api_channel_delete(struct api_call *call, struct fz_error *err);
+FZ_MUST_CHECK enum fz_code api_channel_rotate(struct api_call *call, struct fz_error *err);
+FZ_MUST_CHECK enum fz_code api_channel_test(struct api_call *call,
+                                            struct fz_error *err); /* api_deliveries.c */
+FZ_MUST_CHECK enum fz_code api_delivery_list(struct api_call *call, struct fz_error *err);
+FZ_MUST_CHECK enum fz_code api_delivery_resend(struct api_call *call, struct fz_error *err);
 void api_healthz(void *app, struct http_request *request); /* api_status.c */
 void api_readyz(void *app, struct http_request *request);
 void api_openapi(void *app, struct http_request *request);

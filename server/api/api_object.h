@@ -5,6 +5,7 @@
 #define API_OBJECT_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 #include "base/arena.h"
 #include "server/api/api_client.h"
@@ -40,6 +41,7 @@ struct api {
     struct http_route routes[API_ROUTES_MAX];
     struct api_route rows[API_ROUTES_MAX]; /* each with the defaults of its table */
     size_t n_routes;
+    atomic_uint n_tests; /* of channels, under way */
     pthread_mutex_t pool_lock;
     struct store *pool[API_POOL_MAX]; /* connections that are not in use */
     size_t n_pool;

@@ -6,6 +6,7 @@
 #include "base/json/scan.h"
 #include "base/json/write.h"
 #include "base/time.h"
+#include "server/api/api_alert_rules.h"
 #include "server/api/api_answer.h"
 #include "server/api/api_handlers.h"
 #include "server/api/api_object.h"
@@ -74,9 +75,12 @@ write_full_fields(const struct api_call *call, struct json_write *w, struct fz_e
 enum fz_code
 api_project_get(struct api_call *call, struct fz_error *err)
 {
+    struct store_watch_rules rules;
     struct store_project project;
     enum fz_code code =
         store_project_by_id(call->store, call->project_id, call->arena, &project, err);
+    if (code == FZ_OK)
+        code = store_watch_rules_get(call->store, call->project_id, &rules, err);
     if (code != FZ_OK)
         return code;
     struct json_write w = api_begin(call, '{');
@@ -85,6 +89,7 @@ api_project_get(struct api_call *call, struct fz_error *err)
     json_write_time(&w, "created", project.created_ms);
     api_privacy_write_lines(&w, "cut_prefixes", project.cut_prefixes, PREFIX_BYTES);
     api_privacy_write(&w, &project.privacy);
+    api_alert_rules_write(&w, &rules);
     write_usage(call, &w);
     code = write_full_fields(call, &w, err);
     return code == FZ_OK ? api_answer(call, 200, &w, '}', err) : code;
@@ -99,17 +104,24 @@ change(struct api_call *call, const json_t *root, struct fz_error *err)
                                            "{\"cut_prefixes\":[\"/Users/ci/build/\"]}"};
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text = fz_buffer_make(0);
     struct store_project project;
-    bool any = false;
+    struct store_watch_rules rules;
+    bool any = false, any_rules = false;
     const json_t *prefixes = json_object_get(root, lines.key);
     enum fz_code code =
         store_project_by_id(call->store, call->project_id, call->arena, &project, err);
     if (code == FZ_OK)
         code = api_privacy_read(call, root, &project.privacy, &any, err);
+    if (code == FZ_OK)
+        code = store_watch_rules_get(call->store, call->project_id, &rules, err);
+    if (code == FZ_OK)
+        code = api_alert_rules_read(call, root, &rules, &any_rules, err);
     /* Before anything is stored, so that a request counts as a whole or not at all. */
-    if (code == FZ_OK && (prefixes || !any))
+    if (code == FZ_OK && (prefixes || (!any && !any_rules)))
         code = api_privacy_join_lines(call, prefixes, &lines, &text, err);
     if (code == FZ_OK && any)
         code = store_project_set_privacy(call->store, call->project_id, &project.privacy, err);
+    if (code == FZ_OK && any_rules)
+        code = store_watch_rules_set(call->store, call->project_id, &rules, err);
     if (code == FZ_OK && prefixes)
         code =
             store_project_set_prefixes(call->store, call->project_id, fz_buffer_cstr(&text), err);

@@ -121,8 +121,9 @@ const struct option_spec config_settings[] = {
      MEMBER(public_url),
      .variable = "FRAMEZERO_PUBLIC_URL",
      .fallback = "the address it listens on",
-     .roles = CONFIG_SERVE,
-     .help = "How clients reach the server; it is written to credentials.json."},
+     .roles = CONFIG_SERVE | CONFIG_WORKER,
+     .help =
+         "How clients and people reach the server: for credentials.json and the links of alerts."},
     {.name = "migrate",
      .is_negative = true,
      .set = config_value_bool,

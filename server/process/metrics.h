@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include <stdatomic.h>
 
-enum { METRICS_ROUTES = 64, METRICS_BUCKETS = 14 };
+enum { METRICS_ROUTES = 128, METRICS_BUCKETS = 14 };
 
 struct metrics_route { /* one HTTP route by http_route.name */
     char name[32];

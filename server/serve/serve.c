@@ -25,6 +25,8 @@ enum { HTTP_GRACE_MS = 10000, WORKER_GRACE_MS = 20000, SERVE_GRACE_MS = 45000 };
 
 struct serve {
     struct config config;
+    char url[256]; /* for links of messages that the API sends */
+    struct outbox_setup alerts;
     int lock_fd, metrics_fd;
     struct metrics *metrics;
     struct api *api;
@@ -61,11 +63,17 @@ start_http(struct serve *serve, struct fz_error *err)
         .metrics = serve->metrics,
         .symbolicate_v5_project = config->symbolicate_v5_project,
         .cors_origins = config->cors_origins,
+        .alerts = &serve->alerts,
         .upload_wait_s = config->upload_wait_s,
         .workers = count_workers,
         .workers_user = serve,
     };
-    enum fz_code code = api_create(&api, &serve->api, err);
+    char listens[300];
+    snprintf(listens, sizeof(listens), "http://%s", config->listen);
+    serve_setup_url(config, listens, serve->url);
+    enum fz_code code = serve_setup_alerts(config, serve->url, &serve->alerts, err);
+    if (code == FZ_OK)
+        code = api_create(&api, &serve->api, err);
     if (code != FZ_OK)
         return code;
     struct http_config http = {
@@ -81,6 +89,15 @@ start_http(struct serve *serve, struct fz_error *err)
     };
     http.routes = api_routes(serve->api, &http.n_routes);
     return http_start(&http, &serve->http, err);
+}
+
+/* They need the server's address, for the links of alerts. */
+static enum fz_code
+start_workers(struct serve *serve, const char *url, struct fz_error *err)
+{
+    struct config config = serve->config;
+    snprintf(config.public_url, sizeof(config.public_url), "%s", url);
+    return serve_workers_init(&config, serve->metrics_fd, false, &serve->workers, err);
 }
 
 static enum fz_code
@@ -107,14 +124,14 @@ start(struct serve *serve, struct fz_error *err)
     if (code == FZ_OK)
         code = metrics_create(&serve->metrics, &serve->metrics_fd, err);
     if (code == FZ_OK)
-        code = serve_workers_init(config, serve->metrics_fd, false, &serve->workers, err);
-    if (code == FZ_OK)
         code = start_http(serve, err);
     if (code != FZ_OK)
         return code;
     /* With port 0 the address is known only now. */
     serve_setup_url(config, http_url(serve->http), url);
-    code = serve_first_credentials(config, url, &first, err);
+    code = start_workers(serve, url, err);
+    if (code == FZ_OK)
+        code = serve_first_credentials(config, url, &first, err);
     if (code != FZ_OK)
         return code;
     supervise_tend(serve->workers.supervise);

@@ -118,6 +118,29 @@ serve_setup_url(const struct config *config, const char *bound, char ret[256])
     snprintf(ret, 256, "%s", bound);
 }
 
+/* ---- its alerts ------------------------------------------------------------------------------ */
+
+enum fz_code
+serve_setup_alerts(const struct config *config, const char *url, struct outbox_setup *ret,
+                   struct fz_error *err)
+{
+    bool is_off = strcmp(config->smtp_tls, "off") == 0;
+    *ret = (struct outbox_setup){.rules = {.ca_file = config->alert_ca},
+                                 .mail = {.url = config->smtp_url,
+                                          .user = config->smtp_user,
+                                          .password = config->smtp_password,
+                                          .tls = is_off ? NET_MAIL_TLS_OFF
+                                                 : strcmp(config->smtp_tls, "offered") == 0
+                                                     ? NET_MAIL_TLS_OFFERED
+                                                     : NET_MAIL_TLS_REQUIRED},
+                                 .server = url && *url ? url : NULL,
+                                 .from = config->mail_from};
+    enum fz_code code = net_guard_parse(config->alert_internal, &ret->rules.guard, err);
+    if (code == FZ_OK && config->smtp_url[0])
+        code = net_mail_check_server(&ret->mail, err);
+    return code;
+}
+
 /* ---- its workers -------------------------------------------------------------------------- */
 
 void

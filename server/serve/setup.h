@@ -6,6 +6,7 @@
 #define SERVE_SETUP_H
 
 #include "server/config/config.h"
+#include "server/outbox/outbox.h"
 #include "storage/store.h"
 
 /* Make the data directory (0700) and its tmp folder. For SQLite, take the lock that keeps a second
@@ -20,6 +21,11 @@ FZ_MUST_CHECK enum fz_code serve_setup_reclaim(const char *database_url, struct 
 
 /* Queue jobs that rebuild the indexes which another version of the program wrote. */
 FZ_MUST_CHECK enum fz_code serve_setup_rebuild(const char *database_url, struct fz_error *err);
+
+/* How alerts are sent, with links to `url`; its texts are those of the arguments. MALFORMED: the
+ * mail server, the internal targets. */
+FZ_MUST_CHECK enum fz_code serve_setup_alerts(const struct config *config, const char *url,
+                                              struct outbox_setup *ret, struct fz_error *err);
 
 /* config->workers, where it is one per core, as a number. */
 void serve_setup_workers(struct config *config);

@@ -13,6 +13,7 @@
 #include "server/process/metrics.h"
 #include "server/process/program.h"
 #include "server/process/supervise.h"
+#include "server/serve/setup.h"
 #include "server/serve/workers.h"
 #include "server/worker/worker.h"
 
@@ -87,16 +88,20 @@ work(const struct config *config, const sigset_t *signals, struct fz_error *err)
     /* Unique for each process, so that the jobs of a dead one can be recognised. */
     worker_name(name);
     struct metrics *metrics = inherited_metrics();
+    struct outbox_setup alerts;
+    enum fz_code code = serve_setup_alerts(config, config->public_url, &alerts, err);
     const struct worker_config worker = {.database_url = config->database,
                                          .blobs_url = config->blobs,
                                          .name = name,
                                          .limits = &config->limits,
                                          .learned = learned_mode(config->learned_names),
                                          .metrics = metrics,
+                                         .outbox = &alerts,
                                          .ready = on_ready,
                                          .group_fd = group_fd};
     char child[PATH_MAX];
-    enum fz_code code = program_child_path(child, err); /* fails now, not with the first job */
+    if (code == FZ_OK)
+        code = program_child_path(child, err); /* fails now, not with the first job */
     if (code == FZ_OK)
         code = worker_run(&worker, should_stop, NULL, err);
     if (metrics)

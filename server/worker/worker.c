@@ -193,12 +193,18 @@ worker_run(const struct worker_config *config, worker_stop_fn stop, void *user,
     if (code == FZ_OK)
         store_set_blobs(w.store, w.blobs);
     /* Before the first claim, which then finds these jobs. */
+    struct outbox *outbox = NULL;
+    const struct outbox_config alerts = {
+        .database_url = config->database_url, .setup = config->outbox, .limits = config->limits};
+    if (code == FZ_OK && config->outbox)
+        code = outbox_start(&alerts, &outbox, err);
     if (code == FZ_OK) {
         reclaim_jobs(&w);
         if (config->ready)
             config->ready();
         code = work(&w, stop, user, err);
     }
+    outbox_stop(outbox);
     child_process_stop(&w.child);
     blob_close(w.blobs);
     store_close(w.store);

@@ -8,6 +8,7 @@
 #define WORKER_H
 
 #include "base/error.h"
+#include "server/outbox/outbox.h"
 #include "server/process/limits.h"
 #include "server/process/metrics.h"
 #include <stdbool.h>
@@ -36,8 +37,9 @@ struct worker_config {
     const struct limits *limits;
     int group_fd; /* a file that workers started together share (worker.c); -1 = none */
     enum worker_learned learned;
-    struct metrics *metrics; /* may be NULL */
-    void (*ready)(void);     /* called once, when the first claim is next; may be NULL */
+    struct metrics *metrics;           /* may be NULL */
+    const struct outbox_setup *outbox; /* how alerts are sent; NULL = not by this worker */
+    void (*ready)(void);               /* called once, when the first claim is next; may be NULL */
 };
 
 /* Work until `stop` returns true (checked between jobs and while waiting); running jobs are

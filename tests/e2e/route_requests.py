@@ -102,6 +102,24 @@ def reports(server, key, report):
     }
 
 
+def channels(server):
+    new = b'{"kind": "webhook", "url": "https://hooks.example.com/x"}'
+    ids = [server.request("POST", "/api/v1/channels", body=new)[1]["id"] for _ in range(2)]
+    one = f"/api/v1/channels/{ids[0]}"
+    # Nothing is sent: this one is not allowed, and the others have no events.
+    inside = server.request("POST", "/api/v1/channels", body=b'{"kind": "webhook", "url": "http://localhost/"}')[1]["id"]
+    return {
+        ("GET", "/api/v1/channels"): Request("/api/v1/channels"),
+        ("POST", "/api/v1/channels"): Request("/api/v1/channels", b'{"kind": "mail", "to": ["ann@example.com"]}', status=201),
+        ("PATCH", "/api/v1/channels/{id}"): Request(one, b'{"enabled": false}'),
+        ("DELETE", "/api/v1/channels/{id}"): Request(f"/api/v1/channels/{ids[1]}", status=204),
+        ("POST", "/api/v1/channels/{id}/rotate"): Request(f"{one}/rotate"),
+        ("POST", "/api/v1/channels/{id}/test"): Request(f"/api/v1/channels/{inside}/test"),
+        ("GET", "/api/v1/channels/{id}/deliveries"): Request(f"{one}/deliveries"),
+        ("POST", "/api/v1/channels/{id}/deliveries/{delivery}/resend"): Request(f"{one}/deliveries/1/resend", status=404),
+    }
+
+
 def symbols(token, zipped, slice_bytes):
     def upload(path, name, headers=None, status=200, parts=(), bearer=None):
         return Request(path, form((name, "Demo.zip", zipped), *parts), {**FORM, **(headers or {})}, bearer, status)
@@ -215,6 +233,7 @@ def build(server, sample):
         ("PUT", "/api/v1/project"): Request("/api/v1/project", b'{"cut_prefixes": ["/Users/ci/build/shop/"]}'),
     }
     found.update(issues(server))
+    found.update(channels(server))
     found.update(reports(server, server.ingest_key, report))
     found.update(symbols(server.admin_token, zipped, slice_bytes))
     return found
