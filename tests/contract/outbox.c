@@ -94,8 +94,8 @@ static size_t
 log_of(struct contract *c, int64_t channel_id, struct store_delivery_row **ret)
 {
     struct store_page page = {.limit = 100};
-    assert_ok(c, store_delivery_list(c->store, c->project, channel_id, &page, &c->arena, ret,
-                                     &c->err));
+    assert_ok(
+        c, store_delivery_list(c->store, c->project, channel_id, &page, &c->arena, ret, &c->err));
     return page.n;
 }
 
@@ -149,7 +149,8 @@ test_new_issues(void **state)
     struct store_event_issue issue;
     add_channel(c, c->project);
     const char *id = contract_group_add(
-        c, &(struct contract_group){.stack = "s1", .key = "uuid", .variant = "v", .is_placeholder = true});
+        c, &(struct contract_group){
+               .stack = "s1", .key = "uuid", .variant = "v", .is_placeholder = true});
     assert_int_equal(due(c, &list), 0);
     contract_group_add(c, &(struct contract_group){.stack = "s2", .key = "pay()", .variant = "v"});
     assert_int_equal(due(c, &list), 1);
@@ -161,8 +162,8 @@ test_new_issues(void **state)
     /* The second report of an issue is no event. */
     contract_group_add(c, &(struct contract_group){.stack = "s2", .key = "pay()", .variant = "v"});
     assert_int_equal(due(c, &list), 1);
-    contract_group_again(c, id,
-                   &(struct contract_group){.stack = "s3", .key = "checkout()", .variant = "v"});
+    contract_group_again(
+        c, id, &(struct contract_group){.stack = "s3", .key = "checkout()", .variant = "v"});
     assert_int_equal(due(c, &list), 2);
     assert_fails(c, FZ_E_NOT_FOUND,
                  store_event_issue_get(c->store, 99999, &c->arena, &issue, &c->err));
@@ -348,8 +349,7 @@ test_channels(void **state)
     struct store_channel *list;
     struct store_delivery_row *rows;
     size_t n = 0;
-    assert_fails(c, FZ_E_NOT_FOUND,
-                 store_channel_delete(c->store, c->other, id, &c->err));
+    assert_fails(c, FZ_E_NOT_FOUND, store_channel_delete(c->store, c->other, id, &c->err));
     assert_ok(c, store_channel_rotate(c->store, c->project, id, "whsec_b", &until, &c->err));
     struct store_channel channel = channel_of(c, id);
     assert_string_equal(channel.secret, "whsec_b");
@@ -380,8 +380,8 @@ test_pages(void **state)
     dispatch(c, id, false);
     do {
         page.cursor = page.next;
-        assert_ok(c, store_delivery_list(c->store, c->project, id, &page, &c->arena, &rows,
-                                         &c->err));
+        assert_ok(c,
+                  store_delivery_list(c->store, c->project, id, &page, &c->arena, &rows, &c->err));
         for (size_t i = 0; i < page.n; i++) {
             assert_true(rows[i].id < last);
             last = rows[i].id;
@@ -390,8 +390,8 @@ test_pages(void **state)
     } while (page.next);
     assert_int_equal(n, 7);
     page.cursor = "nonsense";
-    assert_fails(c, FZ_E_MALFORMED, store_delivery_list(c->store, c->project, id, &page, &c->arena,
-                                                        &rows, &c->err));
+    assert_fails(c, FZ_E_MALFORMED,
+                 store_delivery_list(c->store, c->project, id, &page, &c->arena, &rows, &c->err));
 }
 
 /* ---- duties and rules ---- */

@@ -61,7 +61,9 @@ test_urgent(void **state)
         {"less than one percent",
          {.n_reports = 29, .n_users = 25, .has_sessions = true, .n_sessions = 3000},
          false},
-        {"few users", {.n_reports = 500, .n_users = 24, .has_sessions = true, .n_sessions = 600}, false},
+        {"few users",
+         {.n_reports = 500, .n_users = 24, .has_sessions = true, .n_sessions = 600},
+         false},
         {"no report has a user", {.n_reports = 25, .has_sessions = true, .n_sessions = 100}, true},
         {"sessions come later", {.n_reports = 25, .n_users = 25, .has_sessions = true}, true},
         {"a new issue without sessions",
@@ -70,8 +72,12 @@ test_urgent(void **state)
         {"as busy as ever",
          {.n_reports = 50, .hours = busy, .n_hours = WEEK, .window_s = 1800},
          false},
-        {"at the ceiling", {.n_reports = 300, .hours = busy, .n_hours = WEEK, .window_s = 1800}, false},
-        {"above the ceiling", {.n_reports = 301, .hours = busy, .n_hours = WEEK, .window_s = 1800}, true},
+        {"at the ceiling",
+         {.n_reports = 300, .hours = busy, .n_hours = WEEK, .window_s = 1800},
+         false},
+        {"above the ceiling",
+         {.n_reports = 301, .hours = busy, .n_hours = WEEK, .window_s = 1800},
+         true},
     };
     const struct alert_burst_rules rules = {.ppm = 10000, .users = 25};
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
