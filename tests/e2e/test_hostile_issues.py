@@ -99,6 +99,21 @@ class Hostile(ServerCase):
                 self.assertEqual(self.post(everywhere(self.next(), text))["issue"]["number"], first["issue"]["number"])
         self.check_harmless()
 
+    def test_searches(self):
+        """Operators of full-text search and wildcards are texts like others: each finds itself, and nothing fails."""
+        for text in ("say \"hi\" OR * NEAR(a b, 2) AND NOT c:x ^y {z}", "100%_of\\_it", "'; DROP TABLE issues; --", BIDI):
+            with self.subTest(text):
+                report = self.post(native(self.next(), crash={"thread": 0, "reason": text}))
+                for path, name in (("/api/v1/issues", "issues"), ("/api/v1/reports", "reports")):
+                    for query in (json.dumps(text, ensure_ascii=False), "reason:" + json.dumps(text, ensure_ascii=False)):
+                        status, answer = self.server.query(path, query=query)
+                        self.assertEqual(status, 200, answer)
+                        self.assertEqual(len(answer[name]), 1, query)
+                self.assertEqual(answer["reports"][0]["id"], report["id"])
+                # Without quotes it is a query, whatever it means.
+                self.assertIn(self.server.query("/api/v1/issues", query=text)[0], (200, 400))
+        self.check_harmless()
+
     def test_megabytes(self):
         for member in ("function", "reason", "exception", "signal", "version", "user", "tag", "environment", "file"):
             with self.subTest(member):
