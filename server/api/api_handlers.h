@@ -24,6 +24,10 @@ FZ_MUST_CHECK enum fz_code api_issue_reports(struct api_call *call, struct fz_er
 FZ_MUST_CHECK enum fz_code api_issue_variants(struct api_call *call, struct fz_error *err);
 FZ_MUST_CHECK enum fz_code api_session_list(struct api_call *call,
                                             struct fz_error *err); /* api_sessions.c */
+FZ_MUST_CHECK enum fz_code api_export_reports(struct api_call *call,
+                                              struct fz_error *err); /* api_export.c */
+FZ_MUST_CHECK enum fz_code api_export_issues(struct api_call *call, struct fz_error *err);
+FZ_MUST_CHECK enum fz_code api_export_versions(struct api_call *call, struct fz_error *err);
 FZ_MUST_CHECK enum fz_code api_version_list(struct api_call *call,
                                             struct fz_error *err); /* api_versions.c */
 FZ_MUST_CHECK enum fz_code api_symbol_post(struct api_call *call,

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "server/api/api_export.h"
 #include "server/api/api_handlers.h"
 #include "server/api/api_issue.h"
 #include "server/api/api_search.h"
@@ -125,16 +126,28 @@ write_variants(struct json_write *w, const struct store_variant *variants, size_
     json_write_close(w, ']');
 }
 
+static enum fz_code
+read_format(struct api_call *call, bool *ret_is_markdown, struct fz_error *err)
+{
+    const char *format = http_query(call->request, "format");
+    *ret_is_markdown = format && strcmp(format, "md") == 0;
+    return !format || *ret_is_markdown || strcmp(format, "json") == 0
+               ? FZ_OK
+               : fz_fail(err, FZ_E_MALFORMED, "format: '%.40s' is not one of json, md", format);
+}
+
 enum fz_code
 api_issue_get(struct api_call *call, struct fz_error *err)
 {
     struct store_query query;
     struct store_issue issue;
     struct store_issue_terms terms;
-    bool is_redirected = false;
+    bool is_redirected = false, is_markdown = false;
     struct store_issue_details *details = fz_arena_alloc(call->arena, sizeof(*details));
-    enum fz_code code =
-        details ? api_search_read(call, "", &query, err) : fz_arena_fail(call->arena, err);
+    enum fz_code code = details ? api_search_read(call, "format, variables", &query, err)
+                                : fz_arena_fail(call->arena, err);
+    if (code == FZ_OK)
+        code = read_format(call, &is_markdown, err);
     if (code == FZ_OK)
         code = api_issue_find(call, "", &issue, &is_redirected, err);
     if (code == FZ_OK && !is_redirected)
@@ -145,6 +158,8 @@ api_issue_get(struct api_call *call, struct fz_error *err)
                                  err);
     if (code != FZ_OK || is_redirected)
         return code;
+    if (is_markdown)
+        return api_issue_markdown(call, details, err);
     struct json_write w = api_begin(call, '{');
     api_issue_write(&w, &details->listed.issue);
     api_issue_write_terms(&w, &issue, &terms);

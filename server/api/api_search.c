@@ -25,13 +25,15 @@ check_names(const struct http_request *request, const char *others, struct fz_er
 }
 
 static enum fz_code
-add_parameters(struct api_call *call, struct store_query *query, struct fz_error *err)
+add_parameters(struct api_call *call, const char *others, struct store_query *query,
+               struct fz_error *err)
 {
     struct query_parameter list[PARAMETERS];
     const char *name;
     size_t n = 0;
     for (size_t i = 0; (name = http_query_name(call->request, i)) != NULL; i++) {
-        if (!query_is_parameter(name))
+        /* "format" is a filter, too, where a route has no formats of its own. */
+        if (!query_is_parameter(name) || api_is_choice(others, name))
             continue;
         if (n == PARAMETERS)
             return fz_fail(err, FZ_E_MALFORMED, "more than %d filters", (int)PARAMETERS);
@@ -51,7 +53,7 @@ api_search_read(struct api_call *call, const char *others, struct store_query *r
         code =
             query_parse(fz_span_cstr(text ? text : ""), fz_time_now_ms(), call->arena, &query, err);
     if (code == FZ_OK)
-        code = add_parameters(call, &query, err);
+        code = add_parameters(call, others, &query, err);
     if (code == FZ_OK)
         *ret = query;
     return code;

@@ -9,7 +9,7 @@
 #include "storage/store_query.h"
 
 /* All that the request asks for, in call->arena. `others` are the parameters that it may have besides ("sort, limit, cursor"); all
- * else is refused. MALFORMED: a parameter or the query. */
+ * else is refused. A name among them is not a filter. MALFORMED: a parameter or the query. */
 FZ_MUST_CHECK enum fz_code api_search_read(struct api_call *call, const char *others,
                                            struct store_query *ret, struct fz_error *err);
 

@@ -75,6 +75,9 @@ def reports(server, key, report):
         ("GET", "/api/v1/issues/{number}/variants"): Request("/api/v1/issues/1/variants"),
         ("GET", "/api/v1/values"): Request("/api/v1/values?field=app&prefix=com."),
         ("GET", "/api/v1/sessions"): Request("/api/v1/sessions"),
+        ("GET", "/api/v1/export/reports"): Request("/api/v1/export/reports?limit=10"),
+        ("GET", "/api/v1/export/issues"): Request("/api/v1/export/issues?format=csv"),
+        ("GET", "/api/v1/export/versions"): Request("/api/v1/export/versions"),
         ("GET", "/api/v1/versions"): Request("/api/v1/versions?environment=beta&limit=10"),
         ("POST", "/api/{project}/envelope"):
             Request(f"/api/1/envelope/?sentry_key={key}", envelope({"message": "m"}), token=None),

@@ -1,5 +1,7 @@
 fz_unit_test(config fz_config)
 if(TARGET fz_api)
   fz_unit_test(api_rate fz_api)
+  fz_unit_test(api_escape fz_api)
   fz_unit_test(api_hide fz_api)
+  fz_unit_test(api_markdown fz_api PkgConfig::JANSSON)
 endif()
