@@ -94,7 +94,10 @@ static struct store_trend
 trend_of(const struct store_query *query)
 {
     int64_t end = query->until_ms ? query->until_ms : query->now_ms + 1;
-    int64_t start = query->since_ms ? query->since_ms : end - STORE_TREND * DAY_MS;
+    /* Up to the next full hour, so that the parts of four weeks are days. */
+    int64_t start = query->since_ms
+                        ? query->since_ms
+                        : end + (HOUR_MS - end % HOUR_MS) % HOUR_MS - STORE_TREND * DAY_MS;
     if (start < 0 || start >= end)
         start = end > 1 ? end - 1 : 0;
     int64_t unit = end - start >= STORE_TREND * HOUR_MS ? HOUR_MS : 1;
