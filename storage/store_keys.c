@@ -20,6 +20,7 @@ struct key {
     int64_t id, issue_id;
     bool found, is_placeholder;
     int64_t variant_id, variant_issue_id; /* of the report; 0 = it is not there */
+    bool is_parked;                       /* the issue redirects: rules took all its stacks away */
 };
 
 /* All that nearly every report finds, in one statement: the key, the variant, and the stack. */
@@ -36,8 +37,10 @@ find_key(struct store_record *record, struct store_recorded *recorded, struct ke
     enum fz_code code = sql_query(
         record->store->sql,
         "SELECT k.id, k.issue_id, k.is_placeholder, v.id, v.issue_id, (SELECT s.key FROM stacks s "
-        "WHERE s.project_id = $1 AND s.sha256 = $4) FROM issue_keys k LEFT JOIN variants v ON "
-        "v.key_id = k.id AND v.sha256 = $3 WHERE k.project_id = $1 AND k.sha256 = $2",
+        "WHERE s.project_id = $1 AND s.sha256 = $4), (SELECT i.merged_into FROM issues i WHERE "
+        "i.id "
+        "= coalesce(v.issue_id, k.issue_id)) FROM issue_keys k LEFT JOIN variants v ON v.key_id = "
+        "k.id AND v.sha256 = $3 WHERE k.project_id = $1 AND k.sha256 = $2",
         args, FZ_ARRAY_LEN(args), &rows, err);
     bool found = sql_row(&rows, &code, err);
     recorded->stack_key = 0;
@@ -49,7 +52,8 @@ find_key(struct store_record *record, struct store_recorded *recorded, struct ke
                         .found = true,
                         .is_placeholder = sql_col_int(&rows, 2) != 0,
                         .variant_id = sql_col_int(&rows, 3),
-                        .variant_issue_id = sql_col_int(&rows, 4)};
+                        .variant_issue_id = sql_col_int(&rows, 4),
+                        .is_parked = sql_col_int(&rows, 6) != 0};
     recorded->stack_key = sql_col_int(&rows, 5);
     return FZ_OK;
 }
@@ -240,6 +244,14 @@ put_variant(struct store_record *record, const struct key *key, struct store_rec
     return code;
 }
 
+/* It redirected to where rules had moved all its reports, and has one of its own again. */
+static enum fz_code
+revive(struct sql *tx, int64_t issue_id, struct fz_error *err)
+{
+    const struct sql_value args[] = {sql_int(issue_id)};
+    return sql_exec(tx, "UPDATE issues SET merged_into = NULL WHERE id = $1", args, 1, NULL, err);
+}
+
 enum fz_code
 store_key_find(struct store_record *record, struct store_recorded *recorded,
                const struct store_fact *old, int64_t *ret_key_id, struct fz_error *err)
@@ -255,11 +267,11 @@ store_key_find(struct store_record *record, struct store_recorded *recorded,
         return code;
     /* Nothing to be done for it if its key is in that issue already. */
     promotes = promotes && !(key.found && key.issue_id == old->issue_id);
-    if ((!key.found || promotes) && !record->is_exclusive) {
+    if ((!key.found || promotes || key.is_parked) && !record->is_exclusive) {
         record->needs_exclusive = true;
         return fz_fail(err, FZ_E_UNAVAILABLE, "a report with a new key needs the project's lock");
     }
-    if (key.variant_id && !promotes) {
+    if (key.variant_id && !promotes && !key.is_parked) {
         recorded->fact.variant_id = key.variant_id;
         recorded->fact.issue_id = key.variant_issue_id;
         *ret_key_id = key.id;
@@ -279,6 +291,8 @@ store_key_find(struct store_record *record, struct store_recorded *recorded,
     }
     if (code == FZ_OK)
         code = put_variant(record, &key, recorded, err);
+    if (code == FZ_OK && key.is_parked)
+        code = revive(tx, recorded->fact.issue_id, err);
     *ret_key_id = key.id;
     return code;
 }

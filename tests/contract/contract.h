@@ -113,5 +113,6 @@ int contract_run_grouping(void);
 int contract_run_outbox(void);
 int contract_run_issue_actions(void);
 int contract_run_lists(void);
+int contract_run_rules(void);
 
 #endif

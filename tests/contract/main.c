@@ -398,6 +398,7 @@ main(int argc, char **argv)
     n_failed += contract_run_outbox();
     n_failed += contract_run_issue_actions();
     n_failed += contract_run_lists();
+    n_failed += contract_run_rules();
     n_failed += contract_run_committer();
     n_failed += contract_run_processes();
     return n_failed != 0;
