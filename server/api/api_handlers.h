@@ -45,6 +45,11 @@ FZ_MUST_CHECK enum fz_code api_issue_activity(struct api_call *call, struct fz_e
 FZ_MUST_CHECK enum fz_code api_issue_comment(struct api_call *call, struct fz_error *err);
 FZ_MUST_CHECK enum fz_code api_issue_merge(struct api_call *call, struct fz_error *err);
 FZ_MUST_CHECK enum fz_code api_issue_split(struct api_call *call, struct fz_error *err);
+FZ_MUST_CHECK enum fz_code api_grouping_get(struct api_call *call,
+                                            struct fz_error *err); /* api_grouping.c */
+FZ_MUST_CHECK enum fz_code api_grouping_put(struct api_call *call, struct fz_error *err);
+FZ_MUST_CHECK enum fz_code api_grouping_try(struct api_call *call, struct fz_error *err);
+FZ_MUST_CHECK enum fz_code api_grouping_undo(struct api_call *call, struct fz_error *err);
 FZ_MUST_CHECK enum fz_code api_project_get(struct api_call *call,
                                            struct fz_error *err); /* api_project.c */
 FZ_MUST_CHECK enum fz_code api_project_put(struct api_call *call, struct fz_error *err);

@@ -214,6 +214,12 @@ def issues(server):
         ("POST", "/api/v1/issues/{number}/split"): Request(f"{pay}/split", b'{"variant": "SIGTRAP"}'),
         ("POST", "/api/v1/issues/{number}/merge"):
             Request(f"{checkout}/merge", json.dumps({"into": numbers[0]}).encode()),
+        ("GET", "/api/v1/grouping"): Request("/api/v1/grouping"),
+        ("PUT", "/api/v1/grouping"):
+            Request("/api/v1/grouping", json.dumps({"rules": "skip function pay*\n"}).encode()),
+        ("POST", "/api/v1/grouping/dry-run"):
+            Request("/api/v1/grouping/dry-run", json.dumps({"rules": "skip function check*\n"}).encode()),
+        ("POST", "/api/v1/grouping/undo"): Request("/api/v1/grouping/undo", b"{}"),
     }
 
 

@@ -107,6 +107,51 @@ class Actions(ServerCase):
         self.assertEqual(again["number"], new)
 
 
+class Rules(ServerCase):
+    workers = 2
+
+    def post(self, function, n):
+        status, answer = self.server.request("POST", "/api/v1/reports?wait=20", body=crash(function, n))
+        self.assertEqual(status, 200, answer)
+        return self.expect(200, "GET", f"/api/v1/reports/{answer['id']}")["issue"]
+
+    def rules(self, path, text, status=200, method="POST", **more):
+        return self.expect(status, method, f"/api/v1/grouping{path}", body=json.dumps({"rules": text, **more}).encode())
+
+    def test_rules(self):
+        one, two = self.post("log_a()", 1), self.post("log_b()", 2)
+        other = self.post("pay()", 3)
+        self.expect(200, "PATCH", f"/api/v1/issues/{two['number']}", body=b'{"resolved_in": "9.0", "assignee": "anna"}')
+        text = "group-by function main\n"
+        effect = self.rules("/dry-run", text)
+        self.assertEqual((effect["merged"], effect["moved"], effect["version"]), (2, 3, 0))
+        self.assertEqual(self.post("log_b()", 4)["number"], two["number"])
+        text = "skip function log_*\n"
+        effect = self.rules("", text, method="PUT")
+        self.assertEqual((effect["merged"], effect["reports"], effect["version"]), (1, 3, 1))
+        # What comes now, and what is read of an old report, is as the rules say.
+        new = self.post("log_c()", 5)
+        self.assertEqual(new["number"], one["number"])
+        self.assertTrue(any("main" in words for words in new["key"]), new)
+        self.assertIn("+", new["rules"])
+        self.assertEqual(self.post("pay()", 6)["number"], other["number"])
+        self.expect(409, "PATCH", f"/api/v1/issues/{two['number']}", body=b'{"state": "open"}')
+        self.rules("", "", status=409, method="PUT", version=0)
+        # Mistakes name their place.
+        wrong = self.rules("", "skip\nwrong line\n", status=400, method="PUT")
+        self.assertIn("line 1", wrong["error"]["message"])
+        for body in (b"{}", b'{"rules": 7}', b"[]", b'{"rules": "", "version": "x"}'):
+            self.expect(400, "PUT", "/api/v1/grouping", body=body)
+        self.expect(200, "POST", "/api/v1/grouping/undo", body=b"")
+        answer = self.expect(200, "PATCH", f"/api/v1/issues/{two['number']}", body=b'{"title": null}')
+        self.assertEqual((answer["state"], answer["assignee"]), ("resolved", "anna"))
+        self.assertEqual(self.post("log_b()", 7)["number"], two["number"])
+        self.assertEqual(self.expect(200, "GET", "/api/v1/grouping")["rules"], "")
+        self.expect(409, "POST", "/api/v1/grouping/undo", body=b"")
+        token = self.server.command("token", "create", "--scope", "write,read").strip()
+        self.assertEqual(self.server.request("PUT", "/api/v1/grouping", body=b'{"rules": ""}', token=token)[0], 403)
+
+
 class Kills(ServerCase):
     workers = 2
     rounds = 3
@@ -125,11 +170,13 @@ class Kills(ServerCase):
                 turn += 1
                 number, into = numbers[turn % 3], numbers[(turn + 1) % 3]
                 requests = ((f"/{number}/merge", {"into": into}), (f"/{into}/split", {"variant": "SIGTRAP"}),
-                            (f"/{into}", {"state": "resolved"}))
+                            (f"/{into}", {"state": "resolved"}),
+                            ("grouping", {"rules": "skip function kill*\n" if turn % 2 else ""}))
                 for path, body in requests:
+                    method = "PUT" if path == "grouping" else "POST" if "/" in path[1:] else "PATCH"
+                    path = f"/api/v1/{path}" if path == "grouping" else f"/api/v1/issues{path}"
                     try:
-                        self.server.request("POST" if "/" in path[1:] else "PATCH", f"/api/v1/issues{path}",
-                                            body=json.dumps(body).encode(), timeout=5)
+                        self.server.request(method, path, body=json.dumps(body).encode(), timeout=5)
                     except (OSError, ValueError):
                         pass  # it is being killed
 
