@@ -61,6 +61,19 @@ collect_texts(enum store_term term, const char *const *texts, size_t n_texts,
     return n;
 }
 
+/* The function at the top as reports show it, with its parameters: what people paste into a search. A
+ * stack has declarations, which have none. */
+static const char *
+full_name_of_top(const struct store *store, const struct store_report_done *done)
+{
+    const char *top = fz_columns_text(&store->columns, done->values, "top_function");
+    for (size_t i = 0; top && i < done->grouping->n_functions; i++) {
+        if (strcmp(done->grouping->functions[i], top) == 0)
+            return NULL;
+    }
+    return top;
+}
+
 /* The stack, unless it is there already. */
 static enum fz_code
 prepare_stack(struct store *store, int64_t project_id, const struct store_grouping *grouping,
@@ -109,14 +122,14 @@ enum fz_code
 store_record_prepare(struct store *store, int64_t project_id, const struct store_report_done *done,
                      struct fz_arena *arena, struct store_recorded *ret, struct fz_error *err)
 {
-    enum { REFS = STORE_FACT_TERMS + STORE_FACT_TAGS + 2 * STORE_STACK_TEXTS };
+    enum { TEXTS = 2 * STORE_STACK_TEXTS + 1, REFS = STORE_FACT_TERMS + STORE_FACT_TAGS + TEXTS };
     const struct store_grouping *grouping = done->grouping;
     *ret = (struct store_recorded){.done = done, .is_grouped = grouping != NULL};
     if (!grouping)
         return FZ_OK;
     struct store_term_ref *refs = fz_arena_array(arena, REFS, sizeof(*refs));
     ret->tags = fz_arena_array(arena, STORE_FACT_TAGS, sizeof(*ret->tags));
-    ret->texts = fz_arena_array(arena, (size_t)2 * STORE_STACK_TEXTS, sizeof(*ret->texts));
+    ret->texts = fz_arena_array(arena, TEXTS, sizeof(*ret->texts));
     if (!refs || !ret->tags || !ret->texts)
         return fz_arena_fail(arena, err);
     collect_columns(store, done->values, refs);
@@ -135,6 +148,9 @@ store_record_prepare(struct store *store, int64_t project_id, const struct store
         n_texts +=
             collect_texts(STORE_TERM_FILE, grouping->files, grouping->n_files, texts + n_texts);
     }
+    const char *top = full_name_of_top(store, done);
+    if (top)
+        n_texts += collect_texts(STORE_TERM_FUNCTION, &top, 1, texts + n_texts);
     code = store_terms_number(store, project_id, refs, STORE_FACT_TERMS + n_tags + n_texts, arena,
                               err);
     if (code != FZ_OK)
@@ -184,8 +200,9 @@ put_stack(struct store_record *record, const struct store_recorded *r, int64_t k
         sql_int(key_id), sql_blob(fz_span_make(r->stack, r->stack_len))};
     bool found = false;
     *ret = r->stack_key;
+    /* Stacks of overloads are the same: each has a full name of its own. */
     if (r->stack_key)
-        return FZ_OK;
+        return add_stack_texts(tx, r->stack_key, r, err);
     enum fz_code code =
         sql_number(tx, "SELECT key FROM stacks WHERE project_id = $1 AND sha256 = $2", args, 2, ret,
                    &found, err);

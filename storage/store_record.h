@@ -25,7 +25,7 @@ struct store_recorded {
     struct store_fact fact; /* its terms; the rest is filled in inside */
     int64_t *tags;          /* ids of terms */
     size_t n_tags;
-    int64_t *texts; /* functions and files, if its stack was not known */
+    int64_t *texts; /* functions and files, if its stack was not known; else at most one */
     size_t n_texts;
     const char *kind; /* of the issue */
     uint8_t stack_sha256[FZ_SHA256_LEN];

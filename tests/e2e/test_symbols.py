@@ -102,7 +102,7 @@ class Way(WithWorkers):
                 ({"device": sent["device"]["model"]}, 1), ({"arch": "arm64"}, 1), ({"arch": "i386"}, 0),
                 ({"signal": crash["signal"]}, 1), ({"signal": "SIGNONE"}, 0), ({"exception": "NSNone"}, 0),
                 ({"uuid": sent["images"][0]["uuid"].upper()}, 1), ({"uuid": "0" * 32}, 0),
-                ({"function": first[1][:5]}, 1), ({"function": "%"}, 0), ({"file": os.path.basename(first[2])}, 1),
+                ({"function": first[1][:5]}, 1), ({"function": "%%%"}, 0), ({"file": os.path.basename(first[2])}, 1),
                 ({"q": first[1]}, 1), ({"q": "nothing like it"}, 0), ({"since": "2020-01-01T00:00:00Z"}, 1),
                 ({"until": "2020-01-01"}, 0), ({"since": "2020-01-01T00:00:00+01:00"}, 1), ({"since": "1577836800", "arch": "arm64", "q": first[1]}, 1)):
             with self.subTest(query=query):
