@@ -204,6 +204,10 @@ def issues(server):
     numbers = []
     for function, signal in (("pay()", "SIGSEGV"), ("checkout(int)", "SIGSEGV"), ("pay()", "SIGTRAP")):
         report = server.request("POST", "/api/v1/reports?wait=20", body=crash(function, signal))[1]
+        if "issue" not in report:
+            # A server without workers makes no issues: then the requests name some that are not there.
+            numbers = [1, 2]
+            break
         numbers.append(report["issue"]["number"])
     pay, checkout = f"/api/v1/issues/{numbers[0]}", f"/api/v1/issues/{numbers[1]}"
     return {
