@@ -113,7 +113,7 @@ find_terms(struct store *store, int64_t project_id, const struct source *source,
     if (source->has_index)
         fz_buffer_printf(&q->text,
                          "(SELECT count(*) FROM (SELECT 1 FROM facts f WHERE f.%s = t.id "
-                         "AND f.%s > 0 LIMIT %d) AS some) AS n",
+                         "AND f.%s > 0 LIMIT %d) AS few) AS n",
                          column, column, (int)COUNTED);
     else
         fz_buffer_text(&q->text, "0 AS n");
