@@ -119,7 +119,7 @@ def channels(server):
         ("POST", "/api/v1/channels/{id}/rotate"): Request(f"{one}/rotate"),
         ("POST", "/api/v1/channels/{id}/test"): Request(f"/api/v1/channels/{inside}/test"),
         ("GET", "/api/v1/channels/{id}/deliveries"): Request(f"{one}/deliveries"),
-        ("POST", "/api/v1/channels/{id}/deliveries/{delivery}/resend"): Request(f"{one}/deliveries/1/resend", status=404),
+        ("POST", "/api/v1/channels/{id}/deliveries/{delivery}/resend"): Request(f"{one}/deliveries/999999/resend", status=404),
     }
 
 
