@@ -9,12 +9,6 @@
     "events, per_hour, digest_s, created_ms, is_enabled, why_disabled, free_at_ms, "        \
     "held_since_ms, from_ms, n_failed, failing_ms, delivered_ms FROM channels"
 
-static const char *
-text_or_null(struct sql_rows *rows, int column, struct fz_arena *arena)
-{
-    return sql_col_bytes(rows, column).len ? sql_col_text(rows, column, arena) : NULL;
-}
-
 static void
 read_channel(struct sql_rows *rows, struct fz_arena *arena, struct store_channel *ret)
 {
@@ -24,8 +18,8 @@ read_channel(struct sql_rows *rows, struct fz_arena *arena, struct store_channel
         .name = sql_col_text(rows, 2, arena),
         .kind = sql_col_text(rows, 3, arena),
         .target = sql_col_text(rows, 4, arena),
-        .secret = text_or_null(rows, 5, arena),
-        .old_secret = text_or_null(rows, 6, arena),
+        .secret = sql_col_some_text(rows, 5, arena),
+        .old_secret = sql_col_some_text(rows, 6, arena),
         .old_until_ms = sql_col_int(rows, 7),
         .filter = sql_col_text(rows, 8, arena),
         .events = (unsigned)sql_col_int(rows, 9),
@@ -33,7 +27,7 @@ read_channel(struct sql_rows *rows, struct fz_arena *arena, struct store_channel
         .digest_s = (unsigned)sql_col_int(rows, 11),
         .created_ms = sql_col_int(rows, 12),
         .is_enabled = sql_col_int(rows, 13) != 0,
-        .why_disabled = text_or_null(rows, 14, arena),
+        .why_disabled = sql_col_some_text(rows, 14, arena),
         .free_at_ms = sql_col_int(rows, 15),
         .held_since_ms = sql_col_int(rows, 16),
         .from_ms = sql_col_int(rows, 17),

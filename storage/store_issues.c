@@ -10,12 +10,6 @@
     "FROM issues i LEFT JOIN terms f ON f.id = i.first_version LEFT JOIN terms l ON l.id = " \
     "i.last_version"
 
-static const char *
-text_or_null(struct sql_rows *rows, int column, struct fz_arena *arena)
-{
-    return sql_col_bytes(rows, column).len ? sql_col_text(rows, column, arena) : NULL;
-}
-
 static void
 read_issue(struct sql_rows *rows, struct fz_arena *arena, struct store_issue *ret)
 {
@@ -29,13 +23,13 @@ read_issue(struct sql_rows *rows, struct fz_arena *arena, struct store_issue *re
         .merged_into = sql_col_int(rows, 6),
         .first_ms = sql_col_int(rows, 7),
         .last_ms = sql_col_int(rows, 8),
-        .first_version = text_or_null(rows, 9, arena),
-        .first_build = text_or_null(rows, 10, arena),
-        .last_version = text_or_null(rows, 11, arena),
-        .last_build = text_or_null(rows, 12, arena),
+        .first_version = sql_col_some_text(rows, 9, arena),
+        .first_build = sql_col_some_text(rows, 10, arena),
+        .last_version = sql_col_some_text(rows, 11, arena),
+        .last_build = sql_col_some_text(rows, 12, arena),
         .n_reports = (uint64_t)sql_col_int(rows, 13),
         .n_users = (uint64_t)sql_col_int(rows, 14),
-        .assignee = text_or_null(rows, 15, arena),
+        .assignee = sql_col_some_text(rows, 15, arena),
     };
 }
 
@@ -128,6 +122,6 @@ store_issue_lock(struct sql *tx, int64_t project_id, int64_t number, struct fz_a
                                     .n_reports = sql_col_int(&rows, 5),
                                     .n_users = sql_col_int(&rows, 6),
                                     .title = sql_col_text(&rows, 7, arena),
-                                    .assignee = text_or_null(&rows, 8, arena)};
+                                    .assignee = sql_col_some_text(&rows, 8, arena)};
     return ret->title ? FZ_OK : fz_arena_fail(arena, err);
 }

@@ -235,6 +235,12 @@ sql_col_text(struct sql_rows *rows, int column, struct fz_arena *arena)
     return copy;
 }
 
+const char *
+sql_col_some_text(struct sql_rows *rows, int column, struct fz_arena *arena)
+{
+    return sql_col_bytes(rows, column).len ? sql_col_text(rows, column, arena) : NULL;
+}
+
 void
 sql_col_copy(struct sql_rows *rows, int column, char *ret, size_t size)
 {

@@ -139,6 +139,8 @@ int64_t sql_col_int(struct sql_rows *rows, int column);          /* 0 for NULL *
 struct fz_span sql_col_bytes(struct sql_rows *rows, int column); /* borrowed until sql_next() */
 /* A copy in the arena; NULL for NULL, and when memory is exhausted (then sql_next() fails). */
 const char *sql_col_text(struct sql_rows *rows, int column, struct fz_arena *arena);
+/* The same, and NULL for an empty text. */
+const char *sql_col_some_text(struct sql_rows *rows, int column, struct fz_arena *arena);
 /* A copy in a fixed buffer; a longer text is cut. */
 void sql_col_copy(struct sql_rows *rows, int column, char *ret, size_t size);
 
