@@ -115,6 +115,8 @@ store_token_check(struct store *store, const char *text, struct store_token *ret
 /* The project that a token belongs to; 0 = all. NOT_FOUND. */
 FZ_MUST_CHECK enum fz_code store_token_project(struct store *store, int64_t id, int64_t *ret,
                                                struct fz_error *err);
+FZ_MUST_CHECK enum fz_code store_token_scopes(struct store *store, int64_t id, unsigned *ret,
+                                              struct fz_error *err);
 /* Its label, for the log of what was done with it. NOT_FOUND. */
 FZ_MUST_CHECK enum fz_code store_token_label(struct store *store, int64_t id,
                                              struct fz_arena *arena, const char **ret,

@@ -96,7 +96,7 @@ store_channel_add(struct store *store, const struct store_channel *channel, int6
                           NULL, err);
     if (code == FZ_OK && n >= STORE_CHANNELS_MAX)
         return fz_fail(err, FZ_E_LIMIT,
-                       "the project has %d channels, which is the most it can have",
+                       "the project has %d channels, which is the most it can have; delete one",
                        (int)STORE_CHANNELS_MAX);
     const struct sql_value args[] = {sql_int(channel->project_id), sql_text(channel->name),
                                      sql_text(channel->kind),      sql_text(channel->target),

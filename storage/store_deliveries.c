@@ -311,6 +311,7 @@ store_delivery_resend(struct store *store, int64_t project_id, int64_t channel_i
                         "n_attempts WHERE id = $1 AND state <> 1",
                         change, FZ_ARRAY_LEN(change), &n, err);
     if (code == FZ_OK && n == 0)
-        return fz_fail(err, FZ_E_CONFLICT, "delivery %lld is being sent", (long long)id);
+        return fz_fail(err, FZ_E_CONFLICT,
+                       "delivery %lld is being sent; see its log for how that ends", (long long)id);
     return code;
 }

@@ -50,7 +50,7 @@ store_duty_give_back(struct store *store, const char *name, struct fz_error *err
 /* ---- what is old ---- */
 
 enum fz_code
-store_outbox_sweep(struct store *store, struct fz_error *err)
+store_outbox_sweep(struct store *store, bool *ret_more, struct fz_error *err)
 {
     static const char *const steps[] = {
         "DELETE FROM delivery_attempts WHERE delivery_id IN (SELECT id FROM deliveries WHERE state "
@@ -62,15 +62,23 @@ store_outbox_sweep(struct store *store, struct fz_error *err)
         "LIMIT $2)",
     };
     int64_t now = 0;
+    bool is_more = false;
     FZ_CLEANUP(sql_rollbackp) struct sql *tx = NULL;
     enum fz_code code = sql_begin(store->sql, &tx, err);
     if (code == FZ_OK)
         code = sql_now(tx, &now, err);
     const struct sql_value args[] = {sql_int(now - KEEP_MS), sql_int(SWEEP_AT_ONCE)};
-    for (size_t i = 0; code == FZ_OK && i < FZ_ARRAY_LEN(steps); i++)
-        code = sql_exec(tx, steps[i], args, FZ_ARRAY_LEN(args), NULL, err);
+    for (size_t i = 0; code == FZ_OK && i < FZ_ARRAY_LEN(steps); i++) {
+        uint64_t n = 0;
+        code = sql_exec(tx, steps[i], args, FZ_ARRAY_LEN(args), &n, err);
+        is_more = is_more || n >= SWEEP_AT_ONCE;
+    }
     const struct sql_value marks[] = {sql_int(now - KEEP_MARKS_MS)};
     if (code == FZ_OK)
         code = sql_exec(tx, "DELETE FROM event_marks WHERE at_ms < $1", marks, 1, NULL, err);
-    return code == FZ_OK ? sql_commit(&tx, err) : code;
+    if (code == FZ_OK)
+        code = sql_commit(&tx, err);
+    if (code == FZ_OK)
+        *ret_more = is_more;
+    return code;
 }

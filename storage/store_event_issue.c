@@ -220,7 +220,8 @@ read_stack(struct reader *r, struct fz_error *err)
         sql_query(r->store->sql, "SELECT body FROM stacks WHERE key = $1", args, 1, &rows, err);
     if (sql_row(&rows, &code, err))
         code = store_unpack(sql_col_bytes(&rows, 0), r->arena, &r->ret->stack, err);
-    return code;
+    /* Damaged: better an event without its frames than none, which all others would wait for. */
+    return code == FZ_E_INTERNAL ? FZ_OK : code;
 }
 
 static enum fz_code

@@ -152,7 +152,9 @@ store_outbox_look(struct store *store, struct store_outbox_work *ret, struct fz_
             "SELECT CASE WHEN EXISTS (SELECT 1 FROM events WHERE is_done = 0 AND due_ms <= $1) "
             "THEN 1 ELSE 0 END, CASE WHEN EXISTS (SELECT 1 FROM deliveries WHERE state < 2 AND "
             "due_ms <= $1) THEN 1 ELSE 0 END, CASE WHEN EXISTS (SELECT 1 FROM channels WHERE "
-            "held_since_ms > 0) THEN 1 ELSE 0 END, CASE WHEN EXISTS (SELECT 1 FROM channels WHERE "
+            "is_enabled = 1 AND held_since_ms > 0 AND (held_since_ms + digest_s * 1000 <= $1 OR "
+            "held_since_ms > $1)) THEN 1 ELSE 0 END, CASE WHEN EXISTS (SELECT 1 FROM channels "
+            "WHERE "
             "is_enabled = 1) THEN 1 ELSE 0 END",
             args, FZ_ARRAY_LEN(args), &rows, err);
     if (sql_row(&rows, &code, err))
@@ -245,34 +247,53 @@ store_event_dispatch(struct store *store, int64_t event_id, const char *body,
 
 /* ---- digests ---- */
 
+static enum fz_code
+count_held(struct store *store, const struct sql_value *channel, struct store_held_list *ret,
+           struct fz_error *err)
+{
+    FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
+    enum fz_code code = sql_query(
+        store->sql,
+        "SELECT e.kind, count(*), min(d.created_ms), max(d.id) FROM deliveries d JOIN events e ON "
+        "e.id = d.event_id WHERE d.channel_id = $1 AND d.state = 2 GROUP BY e.kind",
+        channel, 1, &rows, err);
+    while (sql_row(&rows, &code, err)) {
+        int64_t kind = sql_col_int(&rows, 0), first_ms = sql_col_int(&rows, 2),
+                last_id = sql_col_int(&rows, 3);
+        uint64_t n = (uint64_t)sql_col_int(&rows, 1);
+        ret->n += n;
+        if (kind >= 0 && kind < STORE_EVENT_KINDS)
+            ret->n_by_kind[kind] = n;
+        if (!ret->first_ms || first_ms < ret->first_ms)
+            ret->first_ms = first_ms;
+        if (last_id > ret->last_id)
+            ret->last_id = last_id;
+    }
+    return code;
+}
+
 enum fz_code
 store_held_get(struct store *store, int64_t channel_id, size_t max, struct fz_arena *arena,
                struct store_held_list *ret, struct fz_error *err)
 {
     const struct sql_value args[] = {sql_int(channel_id), sql_int((int64_t)max)};
-    FZ_CLEANUP(sql_rows_close) struct sql_rows sums = {0};
     FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
     struct sql_list list = {.arena = arena, .item = sizeof(struct store_held)};
-    enum fz_code code = sql_query(store->sql,
-                                  "SELECT count(*), coalesce(min(created_ms), 0), "
-                                  "coalesce(max(id), 0) FROM deliveries WHERE channel_id = $1 AND "
-                                  "state = 2",
-                                  args, 1, &sums, err);
-    if (sql_row(&sums, &code, err))
-        *ret = (struct store_held_list){.n = (uint64_t)sql_col_int(&sums, 0),
-                                        .first_ms = sql_col_int(&sums, 1),
-                                        .last_id = sql_col_int(&sums, 2)};
-    sql_rows_close(&sums);
+    struct store_held_list held = {.n = 0};
+    enum fz_code code = count_held(store, args, &held, err);
     if (code == FZ_OK)
         code = sql_query(store->sql,
                          "SELECT e.kind, e.at_ms, e.body FROM deliveries d JOIN events e ON e.id = "
-                         "d.event_id WHERE d.channel_id = $1 AND d.state = 2 ORDER BY d.id DESC "
-                         "LIMIT $2",
+                         "d.event_id WHERE d.channel_id = $1 AND d.state = 2 ORDER BY CASE e.kind "
+                         "WHEN 0 THEN 1 ELSE 0 END, d.id DESC LIMIT $2",
                          args, FZ_ARRAY_LEN(args), &rows, err);
     for (struct store_held *one; (one = sql_list_next(&rows, &list, &code, err));)
         *one = (struct store_held){(enum store_event_kind)sql_col_int(&rows, 0),
                                    sql_col_int(&rows, 1), sql_col_text(&rows, 2, arena)};
-    return sql_list_done(&list, code, &ret->newest, &ret->n_newest);
+    code = sql_list_done(&list, code, &held.shown, &held.n_shown);
+    if (code == FZ_OK)
+        *ret = held;
+    return code;
 }
 
 enum fz_code

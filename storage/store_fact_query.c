@@ -3,31 +3,8 @@
 #include <inttypes.h>
 
 enum {
-    PARTS = 8,           /* that one condition is about */
-    PROBED = 20000,      /* an index with fewer facts is better than a range of time */
+    PROBED = 4000,       /* an index with fewer facts is better than a range of time */
     LISTED_STACKS = 4000 /* more are looked up by the database */
-};
-
-enum part_kind {
-    PART_IDS,    /* a column is one of the ids */
-    PART_STACKS, /* the ids are terms of stacks */
-    PART_TAGS,   /* the ids are terms of tags */
-    PART_KNOWN,  /* a column has a term at all */
-    PART_ROW     /* a condition about the report's row */
-};
-
-struct store_fact_part {
-    enum part_kind kind;
-    const char *column;
-    bool has_index;
-    struct store_ids ids;
-};
-
-struct store_fact_condition {
-    struct store_fact_part parts[PARTS]; /* one of them must hold */
-    size_t n;
-    bool is_negated;
-    const struct store_condition *source;
 };
 
 /* ---- what each field is in facts ---- */
@@ -74,8 +51,37 @@ static void
 add_part(struct store_fact_condition *to, const struct store_fact_part *part)
 {
     /* What nothing has the text of needs no look. */
-    if (part->ids.n || part->kind == PART_KNOWN || part->kind == PART_ROW)
+    if (part->ids.n || part->kind == STORE_FACTS_KNOWN || part->kind == STORE_FACTS_ROW)
         to->parts[to->n++] = *part;
+}
+
+/* Append the terms for which the condition holds. */
+static enum fz_code
+find_terms(struct store_fact_query *facts, const struct store_fact_condition *to,
+           const struct store_term_place *place, struct store_ids *ret, struct fz_error *err)
+{
+    bool is_found =
+        to->found && place->parts == STORE_PART_TEXT && store_term_kinds[place->term].is_searched;
+    enum fz_code code = is_found ? FZ_OK
+                                 : store_terms_find(facts->store, facts->project_id, place,
+                                                    to->source, facts->arena, ret, err);
+    for (size_t i = 0; code == FZ_OK && is_found && i < to->found[place->term].n; i++)
+        code = store_ids_put(ret, to->found[place->term].list[i], facts->arena, err);
+    return code;
+}
+
+/* A condition about the texts of several fields needs the index of parts once. */
+static enum fz_code
+find_all(struct store_fact_query *facts, struct store_fact_condition *to, struct fz_error *err)
+{
+    struct store_ids *found = fz_arena_array(facts->arena, STORE_TERMS, sizeof(*found));
+    bool is_found = false;
+    if (!found)
+        return fz_arena_fail(facts->arena, err);
+    enum fz_code code = store_terms_find_all(facts->store, facts->project_id, to->source,
+                                             facts->arena, found, &is_found, err);
+    to->found = is_found ? found : NULL;
+    return code;
 }
 
 static enum fz_code
@@ -83,17 +89,16 @@ add_term(struct store_fact_query *facts, const struct store_term_place *place,
          struct store_fact_condition *to, struct fz_error *err)
 {
     bool is_tag = place->term == STORE_TERM_TAG;
-    struct store_fact_part part = {.kind = is_tag ? PART_TAGS : PART_IDS,
+    struct store_fact_part part = {.kind = is_tag ? STORE_FACTS_TAGS : STORE_FACTS_IDS,
                                    .column = store_term_kinds[place->term].column,
                                    .has_index = is_tag || has_index(place->term)};
     if (to->source->op == STORE_OP_PRESENT && place->parts == STORE_PART_TEXT && !is_tag &&
         place->term != STORE_TERM_VERSION) {
-        part.kind = PART_KNOWN;
+        part.kind = STORE_FACTS_KNOWN;
         add_part(to, &part);
         return FZ_OK;
     }
-    enum fz_code code = store_terms_find(facts->store, facts->project_id, place, to->source,
-                                         facts->arena, &part.ids, err);
+    enum fz_code code = find_terms(facts, to, place, &part.ids, err);
     if (code == FZ_OK)
         add_part(to, &part);
     return code;
@@ -105,18 +110,20 @@ add_stacks(struct store_fact_query *facts, struct store_fact_condition *to, stru
     static const struct store_term_place function = {STORE_TERM_FUNCTION, STORE_PART_TEXT};
     static const struct store_term_place file = {STORE_TERM_FILE, STORE_PART_TEXT};
     enum store_field field = to->source->field;
-    struct store_fact_part terms = {.kind = PART_STACKS, .column = "stack_key"}, stacks = terms;
-    stacks.kind = PART_IDS;
+    struct store_fact_part terms = {.kind = STORE_FACTS_STACKS, .column = "stack_key"},
+                           stacks = terms;
+    stacks.kind = STORE_FACTS_IDS;
     stacks.has_index = true;
     enum fz_code code = FZ_OK;
     if (field != STORE_FIELD_FILE)
-        code = store_terms_find(facts->store, facts->project_id, &function, to->source,
-                                facts->arena, &terms.ids, err);
+        code = find_terms(facts, to, &function, &terms.ids, err);
     if (code == FZ_OK && field != STORE_FIELD_FUNCTION)
-        code = store_terms_find(facts->store, facts->project_id, &file, to->source, facts->arena,
-                                &terms.ids, err);
+        code = find_terms(facts, to, &file, &terms.ids, err);
+    store_ids_sort(&terms.ids);
     if (code == FZ_OK)
         code = store_stacks_find(facts->store, &terms.ids, facts->arena, &stacks.ids, err);
+    if (code == FZ_OK)
+        terms.stacks = stacks.ids;
     if (code == FZ_OK)
         add_part(to, stacks.ids.n > LISTED_STACKS ? &terms : &stacks);
     return code;
@@ -126,11 +133,13 @@ static enum fz_code
 add_numbers(struct store_fact_query *facts, struct store_fact_condition *to, const char *column,
             struct fz_error *err)
 {
-    struct store_fact_part part = {
-        .kind = PART_IDS, .column = column, .has_index = to->source->field == STORE_FIELD_VARIANT};
+    struct store_fact_part part = {.kind = STORE_FACTS_IDS,
+                                   .column = column,
+                                   .has_index = to->source->field == STORE_FIELD_VARIANT};
     enum fz_code code = FZ_OK;
     for (size_t i = 0; code == FZ_OK && i < to->source->n_values; i++)
         code = store_ids_put(&part.ids, to->source->values[i].number, facts->arena, err);
+    store_ids_sort(&part.ids);
     if (code == FZ_OK)
         add_part(to, &part);
     return code;
@@ -140,7 +149,8 @@ add_numbers(struct store_fact_query *facts, struct store_fact_condition *to, con
 static enum fz_code
 add_titles(struct store_fact_query *facts, struct store_fact_condition *to, struct fz_error *err)
 {
-    struct store_fact_part part = {.kind = PART_IDS, .column = "variant_id", .has_index = true};
+    struct store_fact_part part = {
+        .kind = STORE_FACTS_IDS, .column = "variant_id", .has_index = true};
     enum fz_code code = store_title_variants(facts->store, facts->project_id, to->source,
                                              facts->arena, &part.ids, err);
     if (code == FZ_OK)
@@ -151,7 +161,7 @@ add_titles(struct store_fact_query *facts, struct store_fact_condition *to, stru
 static enum fz_code
 resolve(struct store_fact_query *facts, struct store_fact_condition *to, struct fz_error *err)
 {
-    static const struct store_fact_part row = {.kind = PART_ROW};
+    static const struct store_fact_part row = {.kind = STORE_FACTS_ROW};
     enum store_field field = to->source->field;
     const struct field_place *place = &places[field];
     enum fz_code code = FZ_OK;
@@ -164,7 +174,9 @@ resolve(struct store_fact_query *facts, struct store_fact_condition *to, struct 
         add_part(to, &row);
         return FZ_OK;
     }
-    if (place->by_stack)
+    if (field == STORE_FIELD_TEXT)
+        code = find_all(facts, to, err);
+    if (code == FZ_OK && place->by_stack)
         code = add_stacks(facts, to, err);
     for (size_t i = 0; code == FZ_OK && i < FZ_ARRAY_LEN(place->places); i++) {
         enum store_term term = place->places[i].term;
@@ -204,18 +216,34 @@ add_issues(struct store_fact_query *facts, const struct store_query *query, stru
     return code == FZ_OK ? store_fact_query_variants(facts, &variants, err) : code;
 }
 
-enum fz_code
-store_fact_query_variants(struct store_fact_query *facts, const struct store_ids *variants,
-                          struct fz_error *err FZ_UNUSED)
+static enum fz_code
+add_ids(struct store_fact_query *facts, const char *column, const struct store_ids *ids,
+        struct fz_error *err)
 {
+    if (facts->n == facts->room)
+        return fz_fail(err, FZ_E_INTERNAL, "a query with %zu conditions", facts->n);
     struct store_fact_condition *to = &facts->conditions[facts->n];
     const struct store_fact_part part = {
-        .kind = PART_IDS, .column = "variant_id", .has_index = true, .ids = *variants};
-    facts->is_empty |= variants->n == 0;
+        .kind = STORE_FACTS_IDS, .column = column, .has_index = true, .ids = *ids};
+    facts->is_empty |= ids->n == 0;
     *to = (struct store_fact_condition){.n = 0};
     add_part(to, &part);
     facts->n += to->n > 0;
     return FZ_OK;
+}
+
+enum fz_code
+store_fact_query_variants(struct store_fact_query *facts, const struct store_ids *variants,
+                          struct fz_error *err)
+{
+    return add_ids(facts, "variant_id", variants, err);
+}
+
+enum fz_code
+store_fact_query_versions(struct store_fact_query *facts, const struct store_ids *versions,
+                          struct fz_error *err)
+{
+    return add_ids(facts, "version_id", versions, err);
 }
 
 enum fz_code
@@ -231,7 +259,8 @@ store_fact_query_make(struct store *store, int64_t project_id, const struct stor
                                      .for_reports = for_reports,
                                      .arena = arena};
     /* Two more: for variants. */
-    ret->conditions = fz_arena_array(arena, query->n + 2, sizeof(*ret->conditions));
+    ret->room = query->n + 2;
+    ret->conditions = fz_arena_array(arena, ret->room, sizeof(*ret->conditions));
     if (!ret->conditions)
         return fz_arena_fail(arena, err);
     for (size_t i = 0; code == FZ_OK && i < query->n; i++) {
@@ -301,11 +330,11 @@ append_part(const struct store_fact_query *facts, struct store_sql *q,
 {
     const char *no_index = part == facts->driver ? "" : q->driver->no_index;
     switch (part->kind) {
-    case PART_IDS:
+    case STORE_FACTS_IDS:
         fz_buffer_printf(&q->text, "%sf.%s", no_index, part->column);
         store_sql_in(q, &part->ids);
         break;
-    case PART_STACKS:
+    case STORE_FACTS_STACKS:
         fz_buffer_printf(&q->text,
                          "%sf.stack_key IN (SELECT s.stack_key FROM stack_terms s WHERE "
                          "s.term_id",
@@ -313,13 +342,13 @@ append_part(const struct store_fact_query *facts, struct store_sql *q,
         store_sql_in(q, &part->ids);
         fz_buffer_char(&q->text, ')');
         break;
-    case PART_TAGS:
+    case STORE_FACTS_TAGS:
         append_tags(facts, q, part);
         break;
-    case PART_KNOWN:
+    case STORE_FACTS_KNOWN:
         fz_buffer_printf(&q->text, "%sf.%s > 0", no_index, part->column);
         break;
-    case PART_ROW:
+    case STORE_FACTS_ROW:
         fz_buffer_text(&q->text, "TRUE");
         store_report_condition(q, source, "r.");
         break;
@@ -331,7 +360,7 @@ append_condition(const struct store_fact_query *facts, struct store_sql *q,
                  const struct store_fact_condition *condition)
 {
     /* store_report_condition() negates by itself. */
-    bool is_row = condition->parts[0].kind == PART_ROW;
+    bool is_row = condition->parts[0].kind == STORE_FACTS_ROW;
     fz_buffer_text(&q->text, condition->is_negated && !is_row ? " AND NOT (" : " AND (");
     for (size_t i = 0; i < condition->n; i++) {
         fz_buffer_text(&q->text, i ? " OR " : "");
@@ -344,7 +373,7 @@ void
 store_fact_query_from(const struct store_fact_query *facts, struct store_sql *q)
 {
     const struct store_fact_part *driver = facts->driver;
-    bool by_key = !driver || driver->kind == PART_TAGS;
+    bool by_key = !driver || driver->kind == STORE_FACTS_TAGS;
     fz_buffer_text(&q->text, " FROM facts f");
     if (facts->needs_reports)
         fz_buffer_printf(&q->text, " %sJOIN reports r ON r.key = f.report_key",
@@ -356,7 +385,7 @@ store_fact_query_from(const struct store_fact_query *facts, struct store_sql *q)
         fz_buffer_text(&q->text,
                        facts->needs_reports ? " AND r.transient = 0" : " AND f.report_key > 0");
     /* The index has only what is known, and is used by a query that says so. */
-    if (driver && driver->kind == PART_IDS && strcmp(driver->column, "variant_id") != 0)
+    if (driver && driver->kind == STORE_FACTS_IDS && strcmp(driver->column, "variant_id") != 0)
         fz_buffer_printf(&q->text, " AND f.%s > 0", driver->column);
     for (size_t i = 0; i < facts->n; i++)
         append_condition(facts, q, &facts->conditions[i]);
@@ -370,7 +399,7 @@ count_part(struct store_fact_query *facts, const struct store_fact_part *part, i
 {
     struct store_sql q;
     store_sql_init(&q, facts->store, facts->arena);
-    if (part->kind == PART_TAGS) {
+    if (part->kind == STORE_FACTS_TAGS) {
         fz_buffer_text(&q.text, "SELECT count(*) FROM (SELECT 1 FROM fact_tags f WHERE f.term_id");
         store_sql_in(&q, &part->ids);
     } else {
@@ -398,9 +427,6 @@ store_fact_query_plan(struct store_fact_query *facts, struct fz_error *err)
 {
     int64_t least = PROBED;
     enum fz_code code = FZ_OK;
-    /* PostgreSQL knows how often each value occurs. */
-    if (!*facts->store->sql->driver->no_index)
-        return FZ_OK;
     for (size_t i = 0; code == FZ_OK && i < facts->n; i++) {
         const struct store_fact_condition *condition = &facts->conditions[i];
         int64_t n = least;

@@ -27,6 +27,13 @@ FZ_MUST_CHECK enum fz_code store_terms_find(struct store *store, int64_t project
                                             const struct store_condition *condition,
                                             struct fz_arena *arena, struct store_ids *ret,
                                             struct fz_error *err);
+/* The same of all fields that are searched by parts, at once: the index of parts is as slow for one. *ret_found = false: there is
+ * no such index, or a value is too short for it. */
+FZ_MUST_CHECK enum fz_code store_terms_find_all(struct store *store, int64_t project_id,
+                                                const struct store_condition *condition,
+                                                struct fz_arena *arena,
+                                                struct store_ids ret[STORE_TERMS], bool *ret_found,
+                                                struct fz_error *err);
 /* The stacks that have one of these functions or files; sorted. */
 FZ_MUST_CHECK enum fz_code store_stacks_find(struct store *store, const struct store_ids *terms,
                                              struct fz_arena *arena, struct store_ids *ret,
@@ -34,8 +41,31 @@ FZ_MUST_CHECK enum fz_code store_stacks_find(struct store *store, const struct s
 
 /* ---- facts ---- */
 
-struct store_fact_part; /* "a column is one of these numbers" */
-struct store_fact_condition;
+enum { STORE_FACT_PARTS = 8 /* that one condition is about */ };
+
+enum store_fact_part_kind {
+    STORE_FACTS_IDS,    /* a column is one of the ids */
+    STORE_FACTS_STACKS, /* the ids are terms of stacks */
+    STORE_FACTS_TAGS,   /* the ids are terms of tags */
+    STORE_FACTS_KNOWN,  /* a column has a term at all */
+    STORE_FACTS_ROW     /* a condition about the report's row */
+};
+
+struct store_fact_part {
+    enum store_fact_part_kind kind;
+    const char *column;
+    bool has_index;
+    struct store_ids ids;
+    struct store_ids stacks; /* STORE_FACTS_STACKS: those that have the terms */
+};
+
+struct store_fact_condition {
+    struct store_fact_part parts[STORE_FACT_PARTS]; /* one of them must hold */
+    size_t n;
+    bool is_negated;
+    const struct store_condition *source;
+    const struct store_ids *found; /* of terms, by field; NULL: each is looked up by itself */
+};
 
 struct store_fact_query {
     struct store *store;
@@ -45,7 +75,7 @@ struct store_fact_query {
     bool needs_reports;         /* a condition looks at the report's row, "r" */
     bool for_reports;           /* only facts of reports that are there */
     struct store_fact_condition *conditions;
-    size_t n;
+    size_t n, room;
     const struct store_fact_part *driver; /* whose index is read; NULL = the time */
     struct fz_arena *arena;
 };
@@ -62,6 +92,10 @@ FZ_MUST_CHECK enum fz_code store_fact_query_make(struct store *store, int64_t pr
 /* Only facts of these variants. Before store_fact_query_plan(). */
 FZ_MUST_CHECK enum fz_code store_fact_query_variants(struct store_fact_query *facts,
                                                      const struct store_ids *variants,
+                                                     struct fz_error *err);
+/* Only facts of these versions. Before store_fact_query_plan(). */
+FZ_MUST_CHECK enum fz_code store_fact_query_versions(struct store_fact_query *facts,
+                                                     const struct store_ids *versions,
                                                      struct fz_error *err);
 /* Choose the index: by how many facts each condition leaves. */
 FZ_MUST_CHECK enum fz_code store_fact_query_plan(struct store_fact_query *facts,

@@ -8,19 +8,20 @@
 #include <stdlib.h>
 
 #include "base/text.h"
+#include "storage/store_fact_scan.h"
 #include "storage/store_tally.h"
 
 enum { NEWEST = 200 /* reports among which the best named one is looked for */ };
 
 static const struct {
     enum store_term term;
-    const char *column;
+    enum store_fact_column column;
 } shared[STORE_DISTRIBUTIONS] = {
-    [STORE_BY_VERSION] = {STORE_TERM_VERSION, "f.version_id"},
-    [STORE_BY_OS] = {STORE_TERM_OS, "f.os_id"},
-    [STORE_BY_DEVICE] = {STORE_TERM_DEVICE, "f.device_id"},
-    [STORE_BY_ARCH] = {STORE_TERM_ARCH, "f.arch_id"},
-    [STORE_BY_ENVIRONMENT] = {STORE_TERM_ENVIRONMENT, "f.environment_id"},
+    [STORE_BY_VERSION] = {STORE_TERM_VERSION, STORE_FACT_VERSION},
+    [STORE_BY_OS] = {STORE_TERM_OS, STORE_FACT_OS},
+    [STORE_BY_DEVICE] = {STORE_TERM_DEVICE, STORE_FACT_DEVICE},
+    [STORE_BY_ARCH] = {STORE_TERM_ARCH, STORE_FACT_ARCH},
+    [STORE_BY_ENVIRONMENT] = {STORE_TERM_ENVIRONMENT, STORE_FACT_ENVIRONMENT},
 };
 
 struct details {
@@ -109,50 +110,73 @@ count_share(struct details *d, int by, int64_t term, uint64_t n, struct fz_error
     return FZ_OK;
 }
 
+/* The columns that are counted, in the order of store_tally_count(), then of enum store_distribution. */
+static const enum store_fact_column counted_columns[] = {
+    STORE_FACT_VARIANT, STORE_FACT_USER,   STORE_FACT_VERSION, STORE_FACT_RECEIVED,
+    STORE_FACT_OS,      STORE_FACT_DEVICE, STORE_FACT_ARCH,    STORE_FACT_ENVIRONMENT};
+
 static enum fz_code
-count_row(struct details *d, const int64_t *row, struct fz_error *err)
+count_fact(struct details *d, const struct store_block *columns, size_t fact, struct fz_error *err)
 {
+    const int64_t row[] = {store_block_get(&columns[STORE_FACT_VARIANT], fact),
+                           store_block_get(&columns[STORE_FACT_USER], fact),
+                           store_block_get(&columns[STORE_FACT_VERSION], fact),
+                           store_block_get(&columns[STORE_FACT_RECEIVED], fact)};
     uint32_t at = store_map_get(&d->places, row[0]);
     if (!at)
         return FZ_OK;
     struct store_variant *variant = &d->variants[at - 1];
-    enum fz_code code = store_tally_count(&d->t, 1, row, err);
     variant->n_reports++;
     if (!variant->first_ms || row[3] < variant->first_ms)
         variant->first_ms = row[3];
     if (row[3] > variant->last_ms)
         variant->last_ms = row[3];
-    for (int i = 0; code == FZ_OK && i < STORE_DISTRIBUTIONS; i++)
-        code = count_share(d, i, i == STORE_BY_VERSION ? row[2] : row[3 + i], 1, err);
+    return store_tally_count(&d->t, 1, row, err);
+}
+
+/* How many facts of the batch have each value of a column. */
+static enum fz_code
+count_values(struct details *d, const struct store_fact_batch *batch, int by, struct fz_error *err)
+{
+    const struct store_block *column = &batch->columns[shared[by].column];
+    uint32_t counts[256] = {0};
+    enum fz_code code = FZ_OK;
+    /* Of columns of a day most have fewer than 256 values. */
+    if (column->width <= 1) {
+        for (size_t i = 0; i < batch->n; i++)
+            counts[store_block_get(column, batch->at[i]) - column->base]++;
+        for (int i = 0; code == FZ_OK && i < 256; i++)
+            code = counts[i] ? count_share(d, by, column->base + i, counts[i], err) : FZ_OK;
+        return code;
+    }
+    for (size_t i = 0; code == FZ_OK && i < batch->n; i++)
+        code = count_share(d, by, store_block_get(column, batch->at[i]), 1, err);
     return code;
 }
 
 static enum fz_code
 count_facts(struct details *d, struct fz_error *err)
 {
-    static const char *const columns[] = {"f.variant_id",  "f.user_id",        "f.version_id",
-                                          "f.received_ms", "f.os_id",          "f.device_id",
-                                          "f.arch_id",     "f.environment_id", NULL};
-    struct store_sql q;
-    struct sql_ints ints = {.n_columns = 0};
+    const struct store_fact_want want = {.columns = counted_columns,
+                                         .n_columns = FZ_ARRAY_LEN(counted_columns),
+                                         .counted_only = true};
+    struct store_fact_scan *scan = NULL;
+    struct store_fact_batch batch;
     for (size_t i = 0; i < d->n_variants; i++) {
         d->variants[i].n_reports = 0;
         d->variants[i].first_ms = d->variants[i].last_ms = 0;
     }
     if (d->facts.is_empty)
         return FZ_OK;
-    store_sql_init(&q, d->t.store, d->t.arena);
-    store_fact_query_from(&d->facts, &q);
-    fz_buffer_text(&q.text, " AND f.is_counted = 1");
-    enum fz_code code = store_sql_done(&q, err);
-    if (code == FZ_OK)
-        code = sql_ints_open(d->t.store->sql, columns, fz_buffer_cstr(&q.text), q.args, q.n_args,
-                             &ints, err);
-    for (int64_t row[8]; sql_ints_next(&ints, row, &code, err);)
-        code = count_row(d, row, err);
-    sql_ints_close(&ints);
-    store_sql_deinit(&q);
-    return code;
+    enum fz_code code = store_fact_scan_open(&d->facts, &want, &scan, err);
+    while (store_fact_scan_next(scan, &batch, &code, err)) {
+        for (size_t i = 0; code == FZ_OK && i < batch.n; i++)
+            code = count_fact(d, batch.columns, batch.at[i], err);
+        for (int by = 0; code == FZ_OK && by < STORE_DISTRIBUTIONS; by++)
+            code = count_values(d, &batch, by, err);
+    }
+    store_fact_scan_close(scan);
+    return code == FZ_OK ? store_tally_users(&d->t, err) : code;
 }
 
 /* Without conditions: the counts of all time. Reports of which a text is not known have no row. */
@@ -247,10 +271,33 @@ read_shares(struct details *d, const struct store_map *counts, struct store_shar
 /* ---- reports to look at ---- */
 
 static enum fz_code
+find_newest(const struct store_fact_query *facts, struct store_ids *ret_keys, struct fz_error *err)
+{
+    static const enum store_fact_column columns[] = {STORE_FACT_REPORT};
+    const struct store_fact_want want = {.columns = columns,
+                                         .n_columns = 1,
+                                         .kept_only = true,
+                                         .order = STORE_FACTS_NEWEST_FIRST,
+                                         .limit = NEWEST};
+    struct store_fact_scan *scan = NULL;
+    struct store_fact_batch batch;
+    enum fz_code code = store_fact_scan_open(facts, &want, &scan, err);
+    while (ret_keys->n < NEWEST && store_fact_scan_next(scan, &batch, &code, err)) {
+        for (size_t i = 0; code == FZ_OK && i < batch.n && ret_keys->n < NEWEST; i++)
+            code = store_ids_put(ret_keys,
+                                 store_block_get(&batch.columns[STORE_FACT_REPORT], batch.at[i]),
+                                 facts->arena, err);
+    }
+    store_fact_scan_close(scan);
+    return code;
+}
+
+static enum fz_code
 find_reports(struct details *d, const struct store_query *query, const struct store_ids *variants,
              struct store_issue_details *ret, struct fz_error *err)
 {
     struct store_fact_query facts;
+    struct store_ids keys = {0};
     enum fz_code code =
         store_fact_query_make(d->t.store, d->t.project_id, query, false, d->t.arena, &facts, err);
     if (code == FZ_OK)
@@ -259,16 +306,14 @@ find_reports(struct details *d, const struct store_query *query, const struct st
         code = store_fact_query_plan(&facts, err);
     if (code != FZ_OK || facts.is_empty)
         return code;
+    code = find_newest(&facts, &keys, err);
+    if (code != FZ_OK || keys.n == 0)
+        return code;
     struct store_sql q;
     store_sql_init(&q, d->t.store, d->t.arena);
-    fz_buffer_text(&q.text, "SELECT n.id, n.status, n.n_missing FROM (SELECT f.report_key, "
-                            "f.received_ms");
-    store_fact_query_from(&facts, &q);
-    fz_buffer_printf(&q.text,
-                     " AND f.report_key > 0 ORDER BY f.received_ms DESC, f.report_key "
-                     "DESC LIMIT %d) AS k JOIN reports n ON n.key = k.report_key ORDER BY "
-                     "k.received_ms DESC, k.report_key DESC",
-                     (int)NEWEST);
+    fz_buffer_text(&q.text, "SELECT n.id, n.status, n.n_missing FROM reports n WHERE n.key");
+    store_sql_in(&q, &keys);
+    fz_buffer_text(&q.text, " ORDER BY n.received_ms DESC, n.key DESC");
     FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
     code = store_sql_done(&q, err);
     if (code == FZ_OK)

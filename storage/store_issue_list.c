@@ -31,6 +31,8 @@ place_of(const struct store_counted *issue, enum store_issue_sort sort)
         break;
     case STORE_ISSUES_BY_FIRST_SEEN:
         place.first = issue->first_ms;
+        /* Users come while a list is read page by page; the first time and the number stay. */
+        place.second = 0;
         break;
     case STORE_ISSUES_BY_TREND:
         for (int i = 0; i < STORE_TREND; i++)

@@ -24,11 +24,11 @@ enum fz_code
 store_job_lock(struct store *store, const struct store_job *job, struct store_job_row *ret,
                struct fz_error *err)
 {
-    char text[256];
+    char text[320];
     snprintf(text, sizeof(text),
              "SELECT seen_seq, strikes, deaths, again, project_id, kind, subject, (SELECT "
-             "rules_version FROM projects p WHERE p.id = project_id) FROM jobs WHERE id = $1 AND "
-             "fence = $2%s",
+             "rules_version FROM projects p WHERE p.id = project_id), (SELECT sealed_before FROM "
+             "projects p WHERE p.id = project_id) FROM jobs WHERE id = $1 AND fence = $2%s",
              store->sql->driver->for_update);
     const struct sql_value args[] = {sql_int(job->id), sql_int(job->fence)};
     FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
@@ -45,7 +45,8 @@ store_job_lock(struct store *store, const struct store_job *job, struct store_jo
                                   .strikes = sql_col_int(&rows, 1),
                                   .deaths = sql_col_int(&rows, 2),
                                   .again = sql_col_int(&rows, 3) != 0,
-                                  .rules_version = sql_col_int(&rows, 7)};
+                                  .rules_version = sql_col_int(&rows, 7),
+                                  .sealed_before = sql_col_int(&rows, 8)};
     return FZ_OK;
 }
 

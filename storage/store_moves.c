@@ -119,8 +119,8 @@ store_variant_move(struct sql *tx, int64_t variant_id, int64_t into, struct fz_e
         "FROM facts WHERE variant_id = $1 AND is_counted = 1 AND user_id > 0 GROUP BY user_id) AS "
         "f WHERE user_id = f.id AND issue_id = (SELECT issue_id FROM variants WHERE id = $1) AND "
         "$2 > 0",
-        "DELETE FROM issue_users WHERE issue_id = (SELECT issue_id FROM variants WHERE id = $1) "
-        "AND n <= 0 AND $2 > 0",
+        ("DELETE FROM issue_users WHERE issue_id = (SELECT issue_id FROM variants WHERE id = $1) "
+         "AND n <= 0 AND $2 > 0"),
         "UPDATE variants SET issue_id = $2 WHERE id = $1",
     };
     const struct sql_value args[] = {sql_int(variant_id), sql_int(into)};

@@ -2,9 +2,10 @@
  * Which versions of an app are real, and which is the highest. Private to storage.
  *
  * A modified app may send 999.9.9. A version counts as invented if it is far above all lower real
- * ones (its first number is more than twice theirs plus STORE_FAR_NUMBERS) and has reports from
- * fewer than STORE_FEW_SENDERS senders: users, or pairs of device and system where the user is not
- * known. Once more people have it, it is real. Versions without an order ("main") are not looked at.
+ * ones (its first number is more than twice theirs plus STORE_FAR_NUMBERS), has reports from
+ * fewer than STORE_FEW_SENDERS senders (users, or pairs of device and system where the user is not
+ * known), and sessions of fewer than as many users. Once more people have it, it is real. Versions
+ * without an order ("main") are not looked at.
  *
  *   versions with their senders           real
  *   4.1 (900)  4.2 (3)  5.0 (1)           all: 5 is near 4

@@ -103,12 +103,13 @@ struct store_held {
     const char *body; /* of the event */
 };
 struct store_held_list {
-    struct store_held *newest;
-    size_t n_newest;
-    uint64_t n;
+    struct store_held *shown;
+    size_t n_shown;
+    uint64_t n, n_by_kind[STORE_EVENT_KINDS];
     int64_t first_ms, last_id; /* last_id: for store_digest_add() */
 };
-/* What a channel holds; the newest `max`. */
+/* What a channel holds. `shown` has at most `max`: new issues last, of which a storm mostly consists,
+ * and otherwise the newest first. */
 FZ_MUST_CHECK enum fz_code store_held_get(struct store *store, int64_t channel_id, size_t max,
                                           struct fz_arena *arena, struct store_held_list *ret,
                                           struct fz_error *err);
@@ -203,7 +204,8 @@ FZ_MUST_CHECK enum fz_code store_duty_take(struct store *store, const char *name
 FZ_MUST_CHECK enum fz_code store_duty_give_back(struct store *store, const char *name,
                                                 struct fz_error *err);
 
-/* Delete what ended 30 days ago, some of it. */
-FZ_MUST_CHECK enum fz_code store_outbox_sweep(struct store *store, struct fz_error *err);
+/* Delete what ended 30 days ago, some of it; *ret_more: there may be more. */
+FZ_MUST_CHECK enum fz_code store_outbox_sweep(struct store *store, bool *ret_more,
+                                              struct fz_error *err);
 
 #endif

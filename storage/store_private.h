@@ -64,8 +64,6 @@ struct store_packed {
 FZ_MUST_CHECK enum fz_code store_report_insert_packed(struct store *store,
                                                       const struct store_packed *items, size_t n,
                                                       struct fz_error *err);
-/* Check the parts of an item that the database would refuse. */
-FZ_MUST_CHECK enum fz_code store_report_check(const struct store_report_new *item);
 
 /* Note in the transaction that there are `n` more reports (or fewer). */
 FZ_MUST_CHECK enum fz_code store_count_reports(struct sql *tx, int64_t n, struct fz_error *err);
@@ -192,13 +190,14 @@ struct store_run_report {
     const char *id;
     char run[STORE_TEXT_SHORT + 1]; /* that ended with it; "" = none is known */
     bool is_first;                  /* it had no result before, so no other refers to it */
+    bool was_counted;               /* it was deleted, and a fact that is counted stays of it */
 };
 
 /* Count it, or mark it as the same crash as the one of its run that is counted. With
  * store_run_forget() the only place where a report begins or ceases to be counted. */
 FZ_MUST_CHECK enum fz_code store_run_settle(struct sql *tx, const struct store_run_report *report,
                                             bool *ret_is_counted, struct fz_error *err);
-/* It was deleted: if it was counted, another one is now. */
+/* It was deleted: if others refer to it, one of them takes its place. What was counted stays counted. */
 FZ_MUST_CHECK enum fz_code store_run_forget(struct sql *tx, const struct store_run_report *report,
                                             struct fz_error *err);
 
@@ -206,6 +205,7 @@ FZ_MUST_CHECK enum fz_code store_run_forget(struct sql *tx, const struct store_r
 struct store_job_row {
     int64_t seen_seq, strikes, deaths;
     int64_t rules_version; /* of the project, by now */
+    int64_t sealed_before; /* of the project (store_fact_days.h) */
     bool again;
 };
 FZ_MUST_CHECK enum fz_code store_job_lock(struct store *store, const struct store_job *job,

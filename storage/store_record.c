@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "base/version.h"
 #include "storage/store_activity.h"
+#include "storage/store_fact_days.h"
 #include "storage/store_regress.h"
 
 /* ---- before the transaction ---- */
@@ -427,6 +428,9 @@ store_record_add(struct store_record *record, struct store_recorded *recorded,
         code = put_stack(record, recorded, key_id, &fact->stack_key, err);
     if (code == FZ_OK)
         code = put_fact(tx, record->project_id, fact, err);
+    if (code == FZ_OK && fact->received_ms / STORE_DAY_MS < record->sealed_before)
+        code =
+            store_ids_put(&record->old_days, fact->received_ms / STORE_DAY_MS, record->arena, err);
     if (code == FZ_OK && row->is_old)
         code = mark_grouped(tx, row, err);
     if (code == FZ_OK && !has_old)
@@ -444,6 +448,11 @@ enum fz_code
 store_record_end(struct store_record *record, struct fz_error *err)
 {
     enum fz_code code = store_deltas_write(&record->deltas, record->store->sql, err);
+    /* In one order, so that two transactions do not wait for each other. */
+    store_ids_sort(&record->old_days);
+    for (size_t i = 0; code == FZ_OK && i < record->old_days.n; i++)
+        code = store_facts_changed(record->store->sql, record->project_id, record->old_days.list[i],
+                                   err);
     for (size_t i = 0; code == FZ_OK && i < record->n_moves; i++)
         code = log_move(record, &record->moves[i], err);
     return code == FZ_OK ? store_regress_check(record, err) : code;
@@ -451,21 +460,26 @@ store_record_end(struct store_record *record, struct fz_error *err)
 
 enum fz_code
 store_record_forget(struct sql *tx, int64_t project_id, int64_t received_ms, int64_t report_key,
-                    struct fz_error *err)
+                    bool *ret_was_counted, struct fz_error *err)
 {
+    int64_t is_counted = 0;
     uint64_t random;
     fz_random(&random, sizeof(random));
     /* SQLite gives the key of a deleted row to a new one; negative keys are of deleted reports. */
     const struct sql_value args[] = {sql_int(project_id), sql_int(received_ms), sql_int(report_key),
                                      sql_int(-1 - (int64_t)(random >> 2))};
-    enum fz_code code = sql_exec(tx,
-                                 "UPDATE facts SET report_key = $4 WHERE project_id = $1 AND "
-                                 "received_ms = $2 AND report_key = $3",
-                                 args, FZ_ARRAY_LEN(args), NULL, err);
+    enum fz_code code = sql_number(tx,
+                                   "UPDATE facts SET report_key = $4 WHERE project_id = $1 AND "
+                                   "received_ms = $2 AND report_key = $3 RETURNING is_counted",
+                                   args, FZ_ARRAY_LEN(args), &is_counted, NULL, err);
     if (code == FZ_OK)
         code = sql_exec(tx,
                         "UPDATE fact_tags SET report_key = $4 WHERE report_key = $3 AND "
                         "received_ms = $2 AND project_id = $1",
                         args, FZ_ARRAY_LEN(args), NULL, err);
+    if (code == FZ_OK)
+        code = store_fact_changed(tx, project_id, received_ms, err);
+    if (code == FZ_OK)
+        *ret_was_counted = is_counted != 0;
     return code;
 }

@@ -12,6 +12,7 @@
 #ifndef STORE_RECORD_H
 #define STORE_RECORD_H
 
+#include "storage/store_condition.h"
 #include "storage/store_deltas.h"
 
 enum {
@@ -46,8 +47,9 @@ struct store_record {
     struct store *store;
     int64_t project_id;
     struct fz_arena *arena;
-    bool is_exclusive;    /* the project's lock is */
-    bool needs_exclusive; /* out: why store_record_add() failed */
+    int64_t sealed_before; /* of the project, read under its lock (store_fact_days.h) */
+    bool is_exclusive;     /* the project's lock is */
+    bool needs_exclusive;  /* out: why store_record_add() failed */
     struct store_deltas deltas;
     /* Counted reports that their issues have for the first time. */
     struct store_recorded **news;
@@ -55,6 +57,7 @@ struct store_record {
     /* From which issues reports went to which others, each pair once. */
     struct store_move *moves;
     size_t n_moves, moves_room;
+    struct store_ids old_days; /* before sealed_before, with facts that changed */
 };
 struct store_move {
     int64_t from, into; /* issues.id */
@@ -74,10 +77,11 @@ FZ_MUST_CHECK enum fz_code store_record_add(struct store_record *record,
                                             const struct store_record_row *row,
                                             struct fz_error *err);
 FZ_MUST_CHECK enum fz_code store_record_end(struct store_record *record, struct fz_error *err);
-/* The report was deleted: its facts stay, under a key that no report has. */
+/* The report was deleted: its facts stay, under a key that no report has. *ret_was_counted: it has
+ * facts that are counted. The transaction holds the project's lock. */
 FZ_MUST_CHECK enum fz_code store_record_forget(struct sql *tx, int64_t project_id,
                                                int64_t received_ms, int64_t report_key,
-                                               struct fz_error *err);
+                                               bool *ret_was_counted, struct fz_error *err);
 
 /* ---- store_keys.c: from a key to its variant and issue ---- */
 

@@ -54,16 +54,21 @@ store_ungrouped_list(struct store *store, int64_t project_id, size_t max, struct
 
 /* Locked until the transaction ends; *ret_found = false: somebody else has done it. */
 static enum fz_code
-lock_row(struct store *store, const struct store_ungrouped *one, struct store_record_row *row,
-         int64_t *ret_rules_version, bool *ret_found, struct fz_error *err)
+lock_row(struct store_record *record, const struct store_ungrouped *one,
+         struct store_record_row *row, int64_t *ret_rules_version, bool *ret_found,
+         struct fz_error *err)
 {
+    struct store *store = record->store;
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text = fz_buffer_make(0);
     const struct sql_value args[] = {sql_int(one->key), sql_text(one->report.id)};
-    fz_buffer_printf(&text,
-                     "SELECT (SELECT rules_version FROM projects p WHERE p.id = project_id), "
-                     "CASE WHEN same_as IS NULL THEN 1 ELSE 0 END FROM "
-                     "reports WHERE key = $1 AND id = $2 AND " UNGROUPED "%s",
-                     store->sql->driver->for_update);
+    fz_buffer_printf(
+        &text,
+        "SELECT (SELECT rules_version FROM projects p WHERE p.id = project_id), "
+        "CASE WHEN same_as IS NULL AND NOT EXISTS (SELECT 1 FROM counted_runs c WHERE "
+        "c.project_id = reports.project_id AND c.run_id = reports.run_id AND "
+        "reports.ends_run = 1) THEN 1 ELSE 0 END, (SELECT sealed_before FROM projects p WHERE "
+        "p.id = project_id) FROM reports WHERE key = $1 AND id = $2 AND " UNGROUPED "%s",
+        store->sql->driver->for_update);
     FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
     enum fz_code code = fz_buffer_done(&text, err);
     if (code == FZ_OK)
@@ -73,6 +78,7 @@ lock_row(struct store *store, const struct store_ungrouped *one, struct store_re
         return code;
     *ret_rules_version = sql_col_int(&rows, 0);
     row->is_counted = sql_col_int(&rows, 1) != 0;
+    record->sealed_before = sql_col_int(&rows, 2);
     return FZ_OK;
 }
 
@@ -101,7 +107,7 @@ regroup(struct store_record *record, const struct store_regrouped *list,
                                        .is_kept = true};
         bool found = false;
         int64_t rules_version = 0;
-        code = lock_row(store, one, &row, &rules_version, &found, err);
+        code = lock_row(record, one, &row, &rules_version, &found, err);
         /* The rules have changed since its key was made: it is left for the next time. */
         if (list[i].grouping && list[i].grouping->rules_version != rules_version)
             continue;

@@ -13,6 +13,7 @@ struct store_rekey_key {
     uint8_t sha256[FZ_SHA256_LEN];
     const char *title;
     bool is_placeholder;
+    bool has_reports;     /* a stack that moves there has some */
     int64_t id, issue_id; /* 0 = there is none yet */
 };
 struct store_rekey_stack {
@@ -29,9 +30,10 @@ struct store_rekey_part {
 struct store_rekey_issue {
     int64_t id, number;
     const char *title;
-    bool remains; /* it keeps a key, or gets one */
+    bool remains; /* it keeps a key with reports, or gets one, or has no reports */
     size_t first_part, n_parts;
     bool is_split;
+    int64_t merged_into; /* it redirects there already; 0 = it does not */
     int64_t heir; /* it does not remain: the issue that has all of it; 0 = several, or a new one */
 };
 

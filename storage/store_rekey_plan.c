@@ -121,7 +121,7 @@ store_rekey_load(struct store_rekey *r, struct fz_error *err)
 /* All keys of the project and their issues, by id. */
 struct owner {
     int64_t key_id, issue_id;
-    bool stays; /* a stack keeps this key */
+    bool stays; /* a stack with reports keeps this key */
 };
 
 static int
@@ -131,8 +131,13 @@ compare_owners(const void *a, const void *b)
     return (x->key_id > y->key_id) - (x->key_id < y->key_id);
 }
 
+struct owners {
+    struct owner *list;
+    size_t n;
+};
+
 static enum fz_code
-read_owners(struct store_rekey *r, struct owner **ret, size_t *ret_n, struct fz_error *err)
+read_owners(struct store_rekey *r, struct owners *ret, struct fz_error *err)
 {
     const struct sql_value args[] = {sql_int(r->project_id)};
     struct sql_list list = {.arena = r->arena, .item = sizeof(struct owner)};
@@ -142,7 +147,7 @@ read_owners(struct store_rekey *r, struct owner **ret, size_t *ret_n, struct fz_
         args, 1, &rows, err);
     for (struct owner *o; (o = sql_list_next(&rows, &list, &code, err));)
         *o = (struct owner){sql_col_int(&rows, 0), sql_col_int(&rows, 1), false};
-    return sql_list_done(&list, code, ret, ret_n);
+    return sql_list_done(&list, code, &ret->list, &ret->n);
 }
 
 static enum fz_code
@@ -198,19 +203,23 @@ compare_sizes(const void *a, const void *b)
     return (x->to > y->to) - (x->to < y->to);
 }
 
+static struct owner *
+owner_of(const struct owners *owners, const struct store_rekey_stack *stack)
+{
+    const struct owner key = {.key_id = stack->from};
+    return bsearch(&key, owners->list, owners->n, sizeof(*owners->list), compare_owners);
+}
+
 static enum fz_code
-make_parts(struct store_rekey *r, struct owner *owners, size_t n_owners, struct fz_error *err)
+make_parts(struct store_rekey *r, const struct owners *owners, struct fz_error *err)
 {
     struct store_rekey_part *parts = fz_arena_array(r->arena, r->n_stacks + 1, sizeof(*parts));
     size_t n = 0, n_parts = 0;
     if (!parts)
         return fz_arena_fail(r->arena, err);
     for (size_t i = 0; i < r->n_stacks; i++) {
-        const struct owner key = {.key_id = r->stacks[i].from};
-        struct owner *owner = bsearch(&key, owners, n_owners, sizeof(*owners), compare_owners);
-        if (owner && r->stacks[i].to == SIZE_MAX)
-            owner->stays = true;
-        else if (owner)
+        const struct owner *owner = owner_of(owners, &r->stacks[i]);
+        if (owner && r->stacks[i].to != SIZE_MAX)
             parts[n++] =
                 (struct store_rekey_part){owner->issue_id, r->stacks[i].to, r->stacks[i].n_reports};
     }
@@ -231,11 +240,13 @@ read_issue(struct store_rekey *r, struct store_rekey_issue *issue, struct fz_err
 {
     const struct sql_value args[] = {sql_int(issue->id)};
     FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
-    enum fz_code code = sql_query(r->store->sql, "SELECT number, title FROM issues WHERE id = $1",
-                                  args, 1, &rows, err);
+    enum fz_code code = sql_query(
+        r->store->sql, "SELECT number, title, coalesce(merged_into, 0) FROM issues WHERE id = $1",
+        args, 1, &rows, err);
     if (sql_row(&rows, &code, err)) {
         issue->number = sql_col_int(&rows, 0);
         issue->title = sql_col_text(&rows, 1, r->arena);
+        issue->merged_into = sql_col_int(&rows, 2);
     }
     return code;
 }
@@ -260,20 +271,53 @@ struct staying {
     size_t n;
 };
 
+static bool
+has_parts(const struct store_rekey *r, int64_t issue_id)
+{
+    size_t low = 0, high = r->n_parts;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (r->parts[middle].issue_id < issue_id)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < r->n_parts && r->parts[low].issue_id == issue_id;
+}
+
+/* A stack may have no reports any more: that of a placeholder, once the names have come. Looked up only where it matters, since
+ * most stacks stay, and most of their issues have no part that moves. */
 static enum fz_code
-find_staying(struct store_rekey *r, const struct owner *owners, size_t n_owners,
-             struct staying *ret, struct fz_error *err)
+mark_staying(struct store_rekey *r, const struct owners *owners, struct fz_error *err)
+{
+    enum fz_code code = FZ_OK;
+    for (size_t i = 0; code == FZ_OK && i < r->n_stacks; i++) {
+        const struct sql_value args[] = {sql_int(r->stacks[i].key)};
+        struct owner *owner = owner_of(owners, &r->stacks[i]);
+        if (!owner || owner->stays || r->stacks[i].to != SIZE_MAX || !has_parts(r, owner->issue_id))
+            continue;
+        code = sql_number(r->store->sql,
+                          "SELECT 1 FROM facts WHERE stack_key = $1 AND stack_key > 0 LIMIT 1",
+                          args, 1, NULL, &owner->stays, err);
+    }
+    return code;
+}
+
+static enum fz_code
+find_staying(struct store_rekey *r, const struct owners *owners, struct staying *ret,
+             struct fz_error *err)
 {
     ret->n = 0;
-    ret->ids = fz_arena_array(r->arena, n_owners + 1, sizeof(*ret->ids));
+    ret->ids = fz_arena_array(r->arena, owners->n + 1, sizeof(*ret->ids));
     if (!ret->ids)
         return fz_arena_fail(r->arena, err);
-    for (size_t i = 0; i < n_owners; i++) {
-        if (owners[i].stays)
-            ret->ids[ret->n++] = owners[i].issue_id;
+    enum fz_code code = mark_staying(r, owners, err);
+    for (size_t i = 0; code == FZ_OK && i < owners->n; i++) {
+        if (owners->list[i].stays)
+            ret->ids[ret->n++] = owners->list[i].issue_id;
     }
     qsort(ret->ids, ret->n, sizeof(*ret->ids), compare_ids);
-    return FZ_OK;
+    return code;
 }
 
 static bool
@@ -307,11 +351,15 @@ make_issues(struct store_rekey *r, const struct staying *staying, struct fz_erro
         struct store_rekey_issue *issue = &r->issues[i];
         struct store_rekey_part *parts = &r->parts[issue->first_part];
         qsort(parts, issue->n_parts, sizeof(*parts), compare_sizes);
-        for (size_t j = 0; j < issue->n_parts; j++)
-            issue->remains = issue->remains || r->keys[parts[j].to].issue_id == issue->id;
+        for (size_t j = 0; j < issue->n_parts; j++) {
+            bool is_own = r->keys[parts[j].to].issue_id == issue->id;
+            issue->remains = issue->remains || (is_own && parts[j].n_reports);
+            r->keys[parts[j].to].has_reports |= parts[j].n_reports > 0;
+        }
         issue->remains = issue->remains || stays(staying, issue->id);
     }
-    qsort(r->issues, r->n_issues, sizeof(*r->issues), compare_numbers);
+    if (r->n_issues > 0)
+        qsort(r->issues, r->n_issues, sizeof(*r->issues), compare_numbers);
     return code;
 }
 
@@ -323,13 +371,31 @@ issue_after(const struct store_rekey *r, const struct store_rekey_part *part)
     return id ? id : -1 - (int64_t)part->to;
 }
 
+/* Parts without reports decide nothing. Their keys stay with the issue, or go where it redirects to, so that no issue is made for
+ * them. */
+static void
+give_rest(struct store_rekey *r)
+{
+    for (size_t i = 0; i < r->n_issues; i++) {
+        const struct store_rekey_issue *issue = &r->issues[i];
+        int64_t into = issue->heir          ? issue->heir
+                       : issue->merged_into ? issue->merged_into
+                                            : issue->id;
+        for (size_t j = 0; j < issue->n_parts; j++) {
+            struct store_rekey_key *key = &r->keys[r->parts[issue->first_part + j].to];
+            if (key->issue_id == 0 && !key->has_reports)
+                key->issue_id = into;
+        }
+    }
+}
+
 static void
 give_numbers(struct store_rekey *r, const struct staying *staying)
 {
     for (size_t i = 0; i < r->n_issues; i++) {
         struct store_rekey_issue *issue = &r->issues[i];
         const struct store_rekey_part *parts = &r->parts[issue->first_part];
-        for (size_t j = 0; j < issue->n_parts && !issue->remains; j++) {
+        for (size_t j = 0; j < issue->n_parts && parts[j].n_reports && !issue->remains; j++) {
             if (r->keys[parts[j].to].issue_id == 0) {
                 r->keys[parts[j].to].issue_id = issue->id;
                 issue->remains = true;
@@ -339,30 +405,34 @@ give_numbers(struct store_rekey *r, const struct staying *staying)
     for (size_t i = 0; i < r->n_issues; i++) {
         struct store_rekey_issue *issue = &r->issues[i];
         const struct store_rekey_part *parts = &r->parts[issue->first_part];
+        if (parts[0].n_reports == 0) { /* nor do the others */
+            issue->remains = true;
+            continue;
+        }
         int64_t first = issue_after(r, &parts[0]);
         bool is_one = true;
-        for (size_t j = 1; j < issue->n_parts; j++)
+        for (size_t j = 1; j < issue->n_parts && parts[j].n_reports; j++)
             is_one = is_one && issue_after(r, &parts[j]) == first;
         issue->is_split = !is_one || (stays(staying, issue->id) && first != issue->id);
         issue->heir = !issue->remains && is_one && first > 0 ? first : 0;
     }
+    give_rest(r);
 }
 
 enum fz_code
 store_rekey_plan(struct store_rekey *r, struct fz_error *err)
 {
-    struct owner *owners = NULL;
+    struct owners owners = {NULL, 0};
     struct staying staying;
-    size_t n = 0;
-    enum fz_code code = read_owners(r, &owners, &n, err);
+    enum fz_code code = read_owners(r, &owners, err);
     if (code == FZ_OK)
         code = read_key_ids(r, err);
     if (code == FZ_OK)
         code = count_reports(r, err);
     if (code == FZ_OK)
-        code = make_parts(r, owners, n, err);
+        code = make_parts(r, &owners, err);
     if (code == FZ_OK)
-        code = find_staying(r, owners, n, &staying, err);
+        code = find_staying(r, &owners, &staying, err);
     if (code == FZ_OK)
         code = make_issues(r, &staying, err);
     if (code == FZ_OK)

@@ -8,8 +8,9 @@
 
 /* ---- insert ---- */
 
-enum fz_code
-store_report_check(const struct store_report_new *item)
+/* The parts of an item that the database would refuse. */
+static enum fz_code
+check_report(const struct store_report_new *item)
 {
     bool fine = item->project_id > 0 && store_is_id(item->id) &&
                 store_is_sha256(item->body_sha256) && item->format && item->format[0] &&
@@ -187,7 +188,7 @@ insert_batch(struct store *store, struct outcome *outcomes, size_t n, struct fz_
         const struct store_report_new *item = outcome->packed->item;
         /* An attempt that was rolled back may have set them. */
         outcome->is_duplicate = outcome->is_clash = false;
-        outcome->code = store_report_check(item);
+        outcome->code = check_report(item);
         if (outcome->code != FZ_OK)
             continue;
         /* The items are sorted by project, so each is looked up once. */

@@ -7,7 +7,7 @@
 
 #include "base/list.h"
 #include "base/text.h"
-#include "storage/store_fact_query.h"
+#include "storage/store_fact_scan.h"
 
 enum { LIST_MAX = 1000, BATCH = 5000 };
 
@@ -132,6 +132,55 @@ put_hit(struct search *search, struct hit hit, struct fz_error *err)
 
 /* ---- reports with facts ---- */
 
+/* In the order of the times of the crashes, which are in no fact. */
+static enum fz_code
+find_crashes(struct search *search, struct store_fact_query *facts, struct fz_error *err)
+{
+    static const char *const names[] = {"r.timestamp_ms", "f.report_key", NULL};
+    struct store_sql q;
+    struct sql_ints ints = {.n_columns = 0};
+    facts->needs_reports = true;
+    store_sql_init(&q, search->store, search->arena);
+    store_fact_query_from(facts, &q);
+    append_order(&q, search, "r.timestamp_ms", "r.key", search->most);
+    enum fz_code code = store_sql_done(&q, err);
+    if (code == FZ_OK)
+        code = sql_ints_open(search->store->sql, names, fz_buffer_cstr(&q.text), q.args, q.n_args,
+                             &ints, err);
+    for (int64_t row[2]; sql_ints_next(&ints, row, &code, err);)
+        code = put_hit(search, (struct hit){row[0], row[1]}, err);
+    sql_ints_close(&ints);
+    store_sql_deinit(&q);
+    return code;
+}
+
+static enum fz_code
+scan_facts(struct search *search, const struct store_fact_query *facts, struct fz_error *err)
+{
+    static const enum store_fact_column columns[] = {STORE_FACT_RECEIVED, STORE_FACT_REPORT};
+    const struct store_fact_want want = {.columns = columns,
+                                         .n_columns = FZ_ARRAY_LEN(columns),
+                                         .order = search->is_rising ? STORE_FACTS_OLDEST_FIRST
+                                                                    : STORE_FACTS_NEWEST_FIRST,
+                                         .limit = search->most,
+                                         .has_after = search->has_after,
+                                         .after_ms = search->after.time_ms,
+                                         .after_key = search->after.key};
+    struct store_fact_scan *scan = NULL;
+    struct store_fact_batch batch;
+    enum fz_code code = store_fact_scan_open(facts, &want, &scan, err);
+    while (search->n < search->most && store_fact_scan_next(scan, &batch, &code, err)) {
+        for (size_t i = 0; code == FZ_OK && i < batch.n && search->n < search->most; i++) {
+            const struct hit hit = {
+                store_block_get(&batch.columns[STORE_FACT_RECEIVED], batch.at[i]),
+                store_block_get(&batch.columns[STORE_FACT_REPORT], batch.at[i])};
+            code = put_hit(search, hit, err);
+        }
+    }
+    store_fact_scan_close(scan);
+    return code;
+}
+
 static enum fz_code
 find_facts(struct search *search, struct fz_error *err)
 {
@@ -142,24 +191,7 @@ find_facts(struct search *search, struct fz_error *err)
         code = store_fact_query_plan(&facts, err);
     if (code != FZ_OK || facts.is_empty)
         return code;
-    facts.needs_reports |= search->by_crash;
-    struct store_sql q;
-    store_sql_init(&q, search->store, search->arena);
-    store_fact_query_from(&facts, &q);
-    append_order(&q, search, search->by_crash ? "r.timestamp_ms" : "f.received_ms",
-                 search->by_crash ? "r.key" : "f.report_key", search->most);
-    const char *const names[] = {search->by_crash ? "r.timestamp_ms" : "f.received_ms",
-                                 "f.report_key", NULL};
-    struct sql_ints ints = {.n_columns = 0};
-    code = store_sql_done(&q, err);
-    if (code == FZ_OK)
-        code = sql_ints_open(search->store->sql, names, fz_buffer_cstr(&q.text), q.args, q.n_args,
-                             &ints, err);
-    for (int64_t row[2]; sql_ints_next(&ints, row, &code, err);)
-        code = put_hit(search, (struct hit){row[0], row[1]}, err);
-    sql_ints_close(&ints);
-    store_sql_deinit(&q);
-    return code;
+    return search->by_crash ? find_crashes(search, &facts, err) : scan_facts(search, &facts, err);
 }
 
 /* ---- reports by their rows ---- */
@@ -395,6 +427,10 @@ store_report_search(struct store *store, int64_t project_id,
 static enum fz_code
 count_facts(struct search *search, uint64_t *ret, struct fz_error *err)
 {
+    static const enum store_fact_column columns[] = {STORE_FACT_REPORT};
+    const struct store_fact_want want = {.columns = columns, .n_columns = 1, .limit = search->most};
+    struct store_fact_scan *scan = NULL;
+    struct store_fact_batch batch;
     struct store_fact_query facts;
     enum fz_code code = store_fact_query_make(search->store, search->project_id, search->query,
                                               true, search->arena, &facts, err);
@@ -402,19 +438,10 @@ count_facts(struct search *search, uint64_t *ret, struct fz_error *err)
         code = store_fact_query_plan(&facts, err);
     if (code != FZ_OK || facts.is_empty)
         return code;
-    struct store_sql q;
-    store_sql_init(&q, search->store, search->arena);
-    fz_buffer_text(&q.text, "SELECT count(*) FROM (SELECT 1");
-    store_fact_query_from(&facts, &q);
-    fz_buffer_printf(&q.text, " LIMIT %zu) AS found", search->most);
-    FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
-    code = store_sql_done(&q, err);
-    if (code == FZ_OK)
-        code = sql_query_once(search->store->sql, fz_buffer_cstr(&q.text), q.args, q.n_args, &rows,
-                              err);
-    if (sql_row(&rows, &code, err))
-        *ret += (uint64_t)sql_col_int(&rows, 0);
-    store_sql_deinit(&q);
+    code = store_fact_scan_open(&facts, &want, &scan, err);
+    while (*ret < search->most && store_fact_scan_next(scan, &batch, &code, err))
+        *ret += batch.n;
+    store_fact_scan_close(scan);
     return code;
 }
 

@@ -140,7 +140,7 @@ delete_row(struct sql *tx, struct store_run_report *report, bool *ret_transient,
     if (code == FZ_OK)
         code = sql_query(tx,
                          "DELETE FROM reports WHERE project_id = $1 AND id = $2 RETURNING "
-                         "transient, run_id, received_ms, key",
+                         "transient, CASE WHEN ends_run = 1 THEN run_id END, received_ms, key",
                          args, 2, &rows, err);
     bool row = sql_row(&rows, &code, err);
     if (code == FZ_OK && !row)
@@ -151,7 +151,7 @@ delete_row(struct sql *tx, struct store_run_report *report, bool *ret_transient,
     *ret_transient = sql_col_int(&rows, 0) != 0;
     sql_col_copy(&rows, 1, report->run, sizeof(report->run));
     sql_rows_close(&rows);
-    return store_record_forget(tx, report->project_id, received_ms, key, err);
+    return store_record_forget(tx, report->project_id, received_ms, key, &report->was_counted, err);
 }
 
 static enum fz_code
@@ -161,6 +161,9 @@ delete_report(struct store *store, int64_t project_id, const char *id, struct fz
     bool transient = false;
     FZ_CLEANUP(sql_rollbackp) struct sql *tx = NULL;
     enum fz_code code = sql_begin(store->sql, &tx, err);
+    if (code == FZ_OK)
+        /* First, as in the end of a report. */
+        code = sql_lock(tx, project_id, false, err);
     if (code == FZ_OK)
         code = delete_row(tx, &report, &transient, err);
     if (code == FZ_OK)

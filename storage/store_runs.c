@@ -69,6 +69,28 @@ pass_on(struct sql *tx, const struct store_run_report *report, const char *excep
                     marks, FZ_ARRAY_LEN(marks), NULL, err);
 }
 
+/* ---- what was counted and deleted ---- */
+
+static enum fz_code
+keep_counted(struct sql *tx, const struct store_run_report *report, struct fz_error *err)
+{
+    const struct sql_value args[] = {sql_int(report->project_id), sql_text(report->run)};
+    return sql_exec(tx,
+                    "INSERT INTO counted_runs (project_id, run_id) VALUES ($1, $2) ON CONFLICT "
+                    "(project_id, run_id) DO NOTHING",
+                    args, FZ_ARRAY_LEN(args), NULL, err);
+}
+
+static enum fz_code
+find_counted(struct sql *tx, const struct store_run_report *report, bool *ret, struct fz_error *err)
+{
+    const struct sql_value args[] = {sql_int(report->project_id), sql_text(report->run)};
+    return sql_number(tx, "SELECT 1 FROM counted_runs WHERE project_id = $1 AND run_id = $2", args,
+                      FZ_ARRAY_LEN(args), NULL, ret, err);
+}
+
+/* ---- entry points ---- */
+
 enum fz_code
 store_run_settle(struct sql *tx, const struct store_run_report *report, bool *ret_is_counted,
                  struct fz_error *err)
@@ -91,15 +113,21 @@ store_run_settle(struct sql *tx, const struct store_run_report *report, bool *re
     /* A new row says already that it is counted. */
     if (code == FZ_OK && (*counted || !report->is_first))
         code = mark(tx, report, counted, err);
+    bool was_counted = false;
+    if (code == FZ_OK && *report->run && !*counted)
+        code = find_counted(tx, report, &was_counted, err);
     if (code == FZ_OK)
-        *ret_is_counted = !*counted;
+        *ret_is_counted = !*counted && !was_counted;
     return code;
 }
 
 enum fz_code
 store_run_forget(struct sql *tx, const struct store_run_report *report, struct fz_error *err)
 {
-    return *report->run ? pass_on(tx, report, "", err) : FZ_OK;
+    if (!*report->run)
+        return FZ_OK;
+    enum fz_code code = report->was_counted ? keep_counted(tx, report, err) : FZ_OK;
+    return code == FZ_OK ? pass_on(tx, report, "", err) : code;
 }
 
 enum fz_code

@@ -6,8 +6,9 @@
  * id. Whatever counts crashes counts reports with same_as NULL only.
  *
  * The one that is finished first is counted, for as long as it exists and its run ended with it. Then
- * the oldest of the others takes its place. Two locks ensure that, in transactions of reports of one
- * run:
+ * the oldest of the others takes its place in lists. Counts do not change: the facts of the deleted
+ * one stay, and counted_runs says so, so that neither the others nor a later report of the run are
+ * counted once more. Two locks ensure that, in transactions of reports of one run:
  *
  * 1. The run's own, from before the look for the counted one until the commit: of two new reports
  *    the second one sees the first one.

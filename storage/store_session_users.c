@@ -1,8 +1,14 @@
 #include "storage/store_session_users.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #include "base/hll.h"
 
-static const int64_t HOUR_MS = 3600 * 1000, KEPT_MS = INT64_C(25) * 3600 * 1000;
+enum { COUNT_MEMORY = 16 * 1024 * 1024 };
+
+static const int64_t HOUR_MS = 3600 * 1000, DAY_MS = INT64_C(24) * 3600 * 1000,
+                     KEPT_MS = INT64_C(25) * 3600 * 1000;
 
 /* ---- by day ---- */
 
@@ -112,6 +118,85 @@ store_session_hours_forget(struct sql *tx, int64_t project_id, int64_t now_ms, s
     const struct sql_value args[] = {sql_int(project_id), sql_int(now_ms - KEPT_MS)};
     return sql_exec(tx, "DELETE FROM session_hours WHERE project_id = $1 AND hour_ms < $2", args,
                     FZ_ARRAY_LEN(args), NULL, err);
+}
+
+/* ---- numbers ---- */
+
+struct users {
+    struct store_session_count *count;
+    struct fz_hll all, crashed;
+};
+
+/* In the order of bytes, which is not that of the database. */
+static int
+compare_users(const void *a, const void *b)
+{
+    const struct store_session_count *x = ((const struct users *)a)->count,
+                                     *y = ((const struct users *)b)->count;
+    int order = strcmp(x->release, y->release);
+    return order ? order : strcmp(x->environment, y->environment);
+}
+
+static enum fz_code
+read_users(struct sql *sql, int64_t project_id, const struct store_session_range *range,
+           struct users *users, size_t n, struct fz_error *err)
+{
+    const struct sql_value args[] = {sql_int(project_id), sql_int(range->since_ms - DAY_MS),
+                                     sql_int(range->until_ms),
+                                     sql_text(range->release ? range->release : "")};
+    char release[1024], environment[1024];
+    FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
+    enum fz_code code = sql_query(sql,
+                                  "SELECT release, environment, users, crashed FROM session_users "
+                                  "WHERE project_id = $1 AND day_ms > $2 AND day_ms <= $3 AND "
+                                  "(release = $4 OR $4 = '')",
+                                  args, FZ_ARRAY_LEN(args), &rows, err);
+    while (sql_row(&rows, &code, err)) {
+        struct store_session_count count = {.release = release, .environment = environment};
+        const struct users key = {.count = &count};
+        sql_col_copy(&rows, 0, release, sizeof(release));
+        sql_col_copy(&rows, 1, environment, sizeof(environment));
+        struct users *found = bsearch(&key, users, n, sizeof(*users), compare_users);
+        if (!found)
+            continue;
+        /* A damaged counter costs its day. */
+        fz_ignore(fz_hll_merge_encoded(&found->all, sql_col_bytes(&rows, 2), NULL));
+        fz_ignore(fz_hll_merge_encoded(&found->crashed, sql_col_bytes(&rows, 3), NULL));
+    }
+    return code;
+}
+
+static uint64_t
+at_most(uint64_t n, uint64_t most)
+{
+    return n < most ? n : most;
+}
+
+enum fz_code
+store_session_users_count(struct sql *sql, int64_t project_id,
+                          const struct store_session_range *range,
+                          struct store_session_count *counts, size_t n, struct fz_error *err)
+{
+    FZ_CLEANUP(fz_arena_deinit) struct fz_arena arena = fz_arena_make(COUNT_MEMORY);
+    struct users *users = fz_arena_array(&arena, n, sizeof(*users));
+    if (!users)
+        return fz_arena_fail(&arena, err);
+    if (n == 0)
+        return FZ_OK;
+    for (size_t i = 0; i < n; i++)
+        users[i].count = &counts[i];
+    qsort(users, n, sizeof(*users), compare_users);
+    enum fz_code code = read_users(sql, project_id, range, users, n, err);
+    for (size_t i = 0; code == FZ_OK && i < n; i++) {
+        struct store_session_count *count = users[i].count;
+        uint64_t n_sessions = 0;
+        for (size_t j = 0; j < STORE_SESSION_OUTCOMES; j++)
+            n_sessions += count->n[j];
+        /* An estimate may be more than there can be. */
+        count->n_users = at_most(fz_hll_count(&users[i].all), n_sessions);
+        count->n_crashed_users = at_most(fz_hll_count(&users[i].crashed), count->n_users);
+    }
+    return code;
 }
 
 /* ---- versions ---- */

@@ -7,6 +7,7 @@
 #define STORE_SESSION_USERS_H
 
 #include "storage/store_private.h"
+#include "storage/store_sessions.h"
 
 /* Sessions of one user, or of which the user is not known. */
 struct store_session_seen {
@@ -24,6 +25,12 @@ FZ_MUST_CHECK enum fz_code store_session_seen(struct sql *tx, const struct store
 /* Hours that are no longer part of the last day. */
 FZ_MUST_CHECK enum fz_code store_session_hours_forget(struct sql *tx, int64_t project_id,
                                                       int64_t now_ms, struct fz_error *err);
+
+/* Fill in the users of these rows of store_session_counts(). */
+FZ_MUST_CHECK enum fz_code store_session_users_count(struct sql *sql, int64_t project_id,
+                                                     const struct store_session_range *range,
+                                                     struct store_session_count *counts, size_t n,
+                                                     struct fz_error *err);
 
 /* Someone has this version (terms.id) now. */
 FZ_MUST_CHECK enum fz_code store_version_seen(struct sql *tx, int64_t version_id, int64_t now_ms,

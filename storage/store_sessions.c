@@ -335,7 +335,17 @@ store_session_counts(struct store *store, int64_t project_id,
         for (int i = 0; i < STORE_SESSION_OUTCOMES; i++)
             one->n[i] = (uint64_t)sql_col_int(&rows, 2 + i);
     }
-    return sql_list_done(&list, code, ret, ret_n);
+    struct store_session_count *counts = NULL;
+    size_t n = 0;
+    code = sql_list_done(&list, code, &counts, &n);
+    sql_rows_close(&rows);
+    if (code == FZ_OK)
+        code = store_session_users_count(store->sql, project_id, range, counts, n, err);
+    if (code == FZ_OK) {
+        *ret = counts;
+        *ret_n = n;
+    }
+    return code;
 }
 
 enum fz_code

@@ -4,7 +4,7 @@
  *
  * A run is reported in several updates, which may come in any order or twice; the worst outcome
  * stays. Updates of one run are merged for STORE_SESSION_LIFE_MS; the counts stay. Users are counted
- * by HyperLogLog (base/hll.h): store_versions.h has their numbers.
+ * by HyperLogLog (base/hll.h); store_versions.h has them by version.
  */
 #ifndef STORE_SESSIONS_H
 #define STORE_SESSIONS_H
@@ -51,6 +51,7 @@ FZ_MUST_CHECK enum fz_code store_session_put(struct store *store, int64_t projec
 struct store_session_count {
     const char *release, *environment; /* "" = unknown */
     uint64_t n[STORE_SESSION_OUTCOMES];
+    uint64_t n_users, n_crashed_users; /* of sessions whose user is known; estimated */
     int64_t first_day_ms, last_day_ms;
 };
 

@@ -3,21 +3,19 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "base/version.h"
+#include "storage/store_fact_scan.h"
+#include "storage/store_versions.h"
 
 static const int64_t HOUR_MS = 3600000, DAY_MS = 86400000;
-enum {
-    USERS_MAX = 1 << 25, /* pairs of issue and user in one list: half a gigabyte */
-    USER_BITS = 40
-};
-
+enum { DENSE_MIN = 1 << 16 };
 /* ---- maps ---- */
 
 void
 store_map_deinit(struct store_map *map)
 {
     free(map->slots);
-    *map = (struct store_map){NULL, 0, 0};
+    free(map->dense);
+    *map = (struct store_map){.slots = NULL};
 }
 
 static size_t
@@ -57,8 +55,30 @@ store_map_put(struct store_map *map, int64_t key)
     return &map->slots[at].value;
 }
 
+void
+store_map_pack(struct store_map *map)
+{
+    int64_t least = INT64_MAX, most = INT64_MIN;
+    for (size_t i = 0; i < map->room; i++) {
+        int64_t key = map->slots[i].key;
+        least = key && key < least ? key : least;
+        most = key && key > most ? key : most;
+    }
+    uint64_t span = (uint64_t)most - (uint64_t)least;
+    if (map->n == 0 || span > DENSE_MIN + 16 * (uint64_t)map->n)
+        return;
+    map->dense = calloc(span + 1, sizeof(*map->dense));
+    /* Without memory for it, it is slower. */
+    for (size_t i = 0; map->dense && i < map->room; i++) {
+        if (map->slots[i].key)
+            map->dense[(uint64_t)map->slots[i].key - (uint64_t)least] = map->slots[i].value;
+    }
+    map->least = least;
+    map->span = span;
+}
+
 uint32_t
-store_map_get(const struct store_map *map, int64_t key)
+store_map_find(const struct store_map *map, int64_t key)
 {
     if (!map->room || !key)
         return 0;
@@ -85,7 +105,7 @@ store_tally_deinit(struct store_tally *tally)
         return;
     store_map_deinit(&tally->by_id);
     store_map_deinit(&tally->by_variant);
-    store_map_deinit(&tally->users);
+    store_distinct_deinit(&tally->users);
     store_map_deinit(&tally->ranks);
 }
 
@@ -107,33 +127,36 @@ trend_of(const struct store_query *query)
     return (struct store_trend){.start_ms = start, .step_ms = step ? step : 1};
 }
 
-/* All versions in their order; the newest two are those of the last two texts that are ordered. */
+/* All versions in their order, and which of them are the newest two. */
 static enum fz_code
 read_versions(struct store_tally *tally, struct fz_error *err)
 {
     const struct sql_value args[] = {sql_int(tally->project_id)};
-    char last[STORE_TERM_BYTES + 1] = "", text[STORE_TERM_BYTES + 1];
+    struct store_newest_versions newest = {.n = 0};
     struct store_ids ids = {0};
-    size_t starts[2] = {SIZE_MAX, SIZE_MAX}; /* of the last two versions */
     FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
     enum fz_code code = sql_query(tally->store->sql,
-                                  "SELECT id, text FROM terms WHERE project_id = $1 AND field = 1 "
-                                  "AND sort IS NOT NULL ORDER BY sort, id",
+                                  "SELECT id FROM terms WHERE project_id = $1 AND field = 1 AND "
+                                  "sort IS NOT NULL ORDER BY sort, id",
                                   args, 1, &rows, err);
     while (sql_row(&rows, &code, err)) {
-        sql_col_copy(&rows, 1, text, sizeof(text));
-        if (fz_version_is_ordered(text) && strcmp(text, last) != 0) {
-            starts[0] = starts[1];
-            starts[1] = ids.n;
-            memcpy(last, text, sizeof(last));
-        }
         code = store_ids_put(&ids, sql_col_int(&rows, 0), tally->arena, err);
         if (code == FZ_OK)
             code = put(&tally->ranks, ids.list[ids.n - 1], (uint32_t)ids.n, err);
     }
+    sql_rows_close(&rows);
     tally->versions = ids.list;
-    tally->n_versions = ids.n;
-    tally->newest = starts[0] != SIZE_MAX ? starts[0] : starts[1] != SIZE_MAX ? starts[1] : ids.n;
+    if (code == FZ_OK)
+        code = store_versions_newest(tally->store, tally->project_id, tally->arena, &newest, err);
+    tally->is_new = fz_arena_array(tally->arena, ids.n + 1, sizeof(*tally->is_new));
+    if (code == FZ_OK && !tally->is_new)
+        code = fz_arena_fail(tally->arena, err);
+    for (size_t i = 0; code == FZ_OK && i < newest.n; i++) {
+        tally->is_new[store_map_get(&tally->ranks, newest.ids[i])] = true;
+        code = store_ids_put(&tally->newest, newest.ids[i], tally->arena, err);
+    }
+    store_ids_sort(&tally->newest);
+    store_map_pack(&tally->ranks);
     return code;
 }
 
@@ -200,6 +223,7 @@ read_variants(struct store_tally *tally, struct fz_error *err)
             code = put(&tally->by_variant, row[0], at, err);
     }
     sql_ints_close(&ints);
+    store_map_pack(&tally->by_variant);
     return code;
 }
 
@@ -207,6 +231,7 @@ enum fz_code
 store_tally_issues(struct store_tally *tally, const struct store_query *query, struct fz_error *err)
 {
     enum fz_code code = read_issues(tally, query, err);
+    tally->users.n_groups = (uint32_t)tally->n;
     return code == FZ_OK ? read_variants(tally, err) : code;
 }
 
@@ -219,29 +244,25 @@ store_tally_one(struct store_tally *tally, const struct store_issue *issue,
     if (!tally->issues)
         return fz_arena_fail(tally->arena, err);
     tally->issues[0] = (struct store_counted){.number = issue->number};
-    tally->n = 1;
+    tally->n = tally->users.n_groups = 1;
     for (size_t i = 0; code == FZ_OK && i < variants->n; i++)
         code = put(&tally->by_variant, variants->list[i], 1, err);
+    store_map_pack(&tally->by_variant);
     return code;
 }
 
 /* ---- facts ---- */
 
-static enum fz_code
-count_user(struct store_tally *tally, uint32_t at, int64_t user, bool is_new, struct fz_error *err)
+/* Facts come in the order of time, more or less: a division for each would cost as much as the rest. */
+static void
+find_part(struct store_tally *tally, int64_t received_ms)
 {
-    struct store_counted *issue = &tally->issues[at - 1];
-    if (user <= 0 || user >> USER_BITS)
-        return FZ_OK;
-    if (tally->users.n >= USERS_MAX)
-        return fz_fail(err, FZ_E_LIMIT, "too many reports to count; give a range of time (since=)");
-    uint32_t *seen = store_map_put(&tally->users, (int64_t)at << USER_BITS | user);
-    if (!seen)
-        return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
-    issue->n_users += !(*seen & 1);
-    issue->n_new_users += is_new && !(*seen & 2);
-    *seen |= is_new ? 3 : 1;
-    return FZ_OK;
+    int64_t start = tally->trend.start_ms, step = tally->trend.step_ms;
+    int64_t part = received_ms >= start ? (received_ms - start) / step : -1;
+    bool is_inside = part >= 0 && part < STORE_TREND;
+    tally->part = is_inside ? part : -1;
+    tally->part_from_ms = is_inside ? start + part * step : part < 0 ? INT64_MIN : received_ms;
+    tally->part_to_ms = is_inside ? start + (part + 1) * step : part < 0 ? start : INT64_MAX;
 }
 
 enum fz_code
@@ -260,40 +281,66 @@ store_tally_count(struct store_tally *tally, uint32_t at, const int64_t row[4],
         issue->first_version = rank;
     if (rank > issue->last_version)
         issue->last_version = rank;
-    int64_t bucket = (received_ms - tally->trend.start_ms) / tally->trend.step_ms;
-    if (received_ms >= tally->trend.start_ms && bucket < STORE_TREND)
-        issue->trend[bucket]++;
-    return count_user(tally, at, row[1], rank > tally->newest, err);
+    if (received_ms < tally->part_from_ms || received_ms >= tally->part_to_ms)
+        find_part(tally, received_ms);
+    if (tally->part >= 0)
+        issue->trend[tally->part]++;
+    return store_distinct_add(&tally->users, at - 1, row[1], rank && tally->is_new[rank], err);
+}
+
+enum fz_code
+store_tally_users(struct store_tally *tally, struct fz_error *err)
+{
+    uint64_t *users = fz_arena_array(tally->arena, tally->n, 2 * sizeof(*users));
+    if (!users)
+        return fz_arena_fail(tally->arena, err);
+    enum fz_code code = store_distinct_count(&tally->users, users, users + tally->n, err);
+    for (size_t i = 0; code == FZ_OK && i < tally->n; i++) {
+        tally->issues[i].n_users = users[i];
+        tally->issues[i].n_new_users = users[tally->n + i];
+    }
+    return code;
+}
+
+static const enum store_fact_column counted_columns[] = {STORE_FACT_VARIANT, STORE_FACT_USER,
+                                                         STORE_FACT_VERSION, STORE_FACT_RECEIVED};
+
+static enum fz_code
+count_batch(struct store_tally *tally, const struct store_fact_batch *batch, struct fz_error *err)
+{
+    enum fz_code code = FZ_OK;
+    for (size_t i = 0; code == FZ_OK && i < batch->n; i++) {
+        size_t fact = batch->at[i];
+        int64_t variant = store_block_get(&batch->columns[STORE_FACT_VARIANT], fact);
+        uint32_t at = store_map_get(&tally->by_variant, variant);
+        const int64_t row[] = {variant, store_block_get(&batch->columns[STORE_FACT_USER], fact),
+                               store_block_get(&batch->columns[STORE_FACT_VERSION], fact),
+                               store_block_get(&batch->columns[STORE_FACT_RECEIVED], fact)};
+        if (at)
+            code = store_tally_count(tally, at, row, err);
+    }
+    return code;
 }
 
 enum fz_code
 store_tally_facts(struct store_tally *tally, const struct store_fact_query *facts,
                   struct fz_error *err)
 {
-    static const char *const columns[] = {"f.variant_id", "f.user_id", "f.version_id",
-                                          "f.received_ms", NULL};
-    struct store_sql q;
-    struct sql_ints ints = {.n_columns = 0};
+    const struct store_fact_want want = {.columns = counted_columns,
+                                         .n_columns = FZ_ARRAY_LEN(counted_columns),
+                                         .counted_only = true};
+    struct store_fact_scan *scan = NULL;
+    struct store_fact_batch batch;
     for (size_t i = 0; i < tally->n; i++)
         tally->issues[i] =
             (struct store_counted){.id = tally->issues[i].id, .number = tally->issues[i].number};
     if (facts->is_empty)
         return FZ_OK;
-    store_sql_init(&q, tally->store, tally->arena);
-    store_fact_query_from(facts, &q);
-    fz_buffer_text(&q.text, " AND f.is_counted = 1");
-    enum fz_code code = store_sql_done(&q, err);
-    if (code == FZ_OK)
-        code = sql_ints_open(tally->store->sql, columns, fz_buffer_cstr(&q.text), q.args, q.n_args,
-                             &ints, err);
-    for (int64_t row[4]; sql_ints_next(&ints, row, &code, err);) {
-        uint32_t at = store_map_get(&tally->by_variant, row[0]);
-        if (at)
-            code = store_tally_count(tally, at, row, err);
-    }
-    sql_ints_close(&ints);
-    store_sql_deinit(&q);
-    return code;
+    enum fz_code code = store_fact_scan_open(facts, &want, &scan, err);
+    while (store_fact_scan_next(scan, &batch, &code, err))
+        code = count_batch(tally, &batch, err);
+    store_fact_scan_close(scan);
+    return code == FZ_OK ? store_tally_users(tally, err) : code;
 }
 
 /* ---- counts of all time ---- */
@@ -301,32 +348,42 @@ store_tally_facts(struct store_tally *tally, const struct store_fact_query *fact
 enum fz_code
 store_tally_newest(struct store_tally *tally, struct fz_error *err)
 {
-    static const char *const columns[] = {"f.variant_id", "f.user_id", NULL};
-    const struct store_ids ids = {.list = tally->versions + tally->newest,
-                                  .n = tally->n_versions - tally->newest};
-    struct store_sql q;
-    struct sql_ints ints = {.n_columns = 0};
-    if (ids.n == 0)
+    static const enum store_fact_column columns[] = {STORE_FACT_VARIANT, STORE_FACT_USER};
+    const struct store_fact_want want = {
+        .columns = columns, .n_columns = FZ_ARRAY_LEN(columns), .counted_only = true};
+    const struct store_query all = {.n = 0};
+    struct store_fact_scan *scan = NULL;
+    struct store_fact_batch batch;
+    struct store_fact_query facts;
+    if (tally->newest.n == 0)
         return FZ_OK;
-    store_sql_init(&q, tally->store, tally->arena);
-    fz_buffer_text(&q.text, "FROM facts f WHERE f.version_id > 0 AND f.is_counted = 1 AND "
-                            "f.version_id");
-    store_sql_in(&q, &ids);
-    enum fz_code code = store_sql_done(&q, err);
+    uint64_t *users = fz_arena_array(tally->arena, tally->n, 2 * sizeof(*users));
+    if (!users)
+        return fz_arena_fail(tally->arena, err);
+    enum fz_code code = store_fact_query_make(tally->store, tally->project_id, &all, false,
+                                              tally->arena, &facts, err);
     if (code == FZ_OK)
-        code = sql_ints_open(tally->store->sql, columns, fz_buffer_cstr(&q.text), q.args, q.n_args,
-                             &ints, err);
-    for (int64_t row[2]; sql_ints_next(&ints, row, &code, err);) {
-        uint32_t at = store_map_get(&tally->by_variant, row[0]);
-        /* Users of all time are counted already. */
-        uint64_t n_users = at ? tally->issues[at - 1].n_users : 0;
-        if (at)
-            code = count_user(tally, at, row[1], true, err);
-        if (at)
-            tally->issues[at - 1].n_users = n_users;
+        code = store_fact_query_versions(&facts, &tally->newest, err);
+    if (code == FZ_OK)
+        code = store_fact_query_plan(&facts, err);
+    if (code == FZ_OK)
+        code = store_fact_scan_open(&facts, &want, &scan, err);
+    while (store_fact_scan_next(scan, &batch, &code, err)) {
+        for (size_t i = 0; code == FZ_OK && i < batch.n; i++) {
+            size_t fact = batch.at[i];
+            int64_t variant = store_block_get(&batch.columns[STORE_FACT_VARIANT], fact);
+            int64_t user = store_block_get(&batch.columns[STORE_FACT_USER], fact);
+            uint32_t at = store_map_get(&tally->by_variant, variant);
+            if (at)
+                code = store_distinct_add(&tally->users, at - 1, user, true, err);
+        }
     }
-    sql_ints_close(&ints);
-    store_sql_deinit(&q);
+    store_fact_scan_close(scan);
+    /* Users of all time are counted already. */
+    if (code == FZ_OK)
+        code = store_distinct_count(&tally->users, users, users + tally->n, err);
+    for (size_t i = 0; code == FZ_OK && i < tally->n; i++)
+        tally->issues[i].n_new_users = users[i];
     return code;
 }
 

@@ -7,6 +7,7 @@
 #ifndef STORE_TALLY_H
 #define STORE_TALLY_H
 
+#include "storage/store_distinct.h"
 #include "storage/store_fact_query.h"
 #include "storage/store_issue_list.h"
 
@@ -17,12 +18,26 @@ struct store_map {
         uint32_t value;
     } * slots;
     size_t n, room; /* a power of two */
+    /* After store_map_pack(), if the keys are near each other: the values of all from `least` on. */
+    uint32_t *dense;
+    int64_t least;
+    uint64_t span;
 };
 void store_map_deinit(struct store_map *map);
 /* The value, to be read and written: 0 for a new key, which is put in. NULL: out of memory. */
 uint32_t *store_map_put(struct store_map *map, int64_t key);
+/* Have it found without hashing, which is worth it for as many look-ups as there are facts. Nothing is put in after that. */
+void store_map_pack(struct store_map *map);
+uint32_t store_map_find(const struct store_map *map, int64_t key);
 /* 0: the key is not there. */
-uint32_t store_map_get(const struct store_map *map, int64_t key);
+static inline uint32_t
+store_map_get(const struct store_map *map, int64_t key)
+{
+    uint64_t at = (uint64_t)key - (uint64_t)map->least;
+    if (map->dense)
+        return at <= map->span ? map->dense[at] : 0;
+    return store_map_find(map, key);
+}
 
 /* The counts of one issue. */
 struct store_counted {
@@ -39,15 +54,16 @@ struct store_tally {
     int64_t project_id;
     struct fz_arena *arena;
     struct store_trend trend;
+    int64_t part, part_from_ms, part_to_ms; /* of the trend: that of the last fact */
     struct store_counted *issues;
     size_t n;
     struct store_map by_id;      /* issue's id to its place, from 1 */
     struct store_map by_variant; /* the same for a variant */
-    struct store_map users;      /* of (issue, user): 1 counted, 2 in a newest version */
+    struct store_distinct users; /* of issues; marked: with one of the newest versions */
     struct store_map ranks;      /* version's id to its place among all versions, from 1 */
     int64_t *versions;           /* ids in their order */
-    size_t n_versions;
-    size_t newest; /* versions from this place on are the newest two */
+    bool *is_new;                /* by place, from 1: is it one of the newest two? */
+    struct store_ids newest;     /* their ids */
 };
 
 /* Read the project's versions. The tally ends with store_tally_deinit(), also after a failure. */
@@ -72,6 +88,8 @@ FZ_MUST_CHECK enum fz_code store_tally_trend(struct store_tally *tally,
 /* The same for one fact: its variant, user, version and time. `at` is the issue's place, from 1. */
 FZ_MUST_CHECK enum fz_code store_tally_count(struct store_tally *tally, uint32_t at,
                                              const int64_t fact[4], struct fz_error *err);
+/* After all facts: the users of each issue. */
+FZ_MUST_CHECK enum fz_code store_tally_users(struct store_tally *tally, struct fz_error *err);
 /* Instead of store_tally_issues(): only this issue, with these variants and no counts. */
 FZ_MUST_CHECK enum fz_code store_tally_one(struct store_tally *tally,
                                            const struct store_issue *issue,

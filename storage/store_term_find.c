@@ -51,6 +51,18 @@ phrase(struct store_sql *q, const char *text)
     return sql_text(made);
 }
 
+/* Append "(the index of parts has a value)". */
+static void
+append_parts(struct store_sql *q, const struct store_condition *condition)
+{
+    for (size_t i = 0; i < condition->n_values; i++) {
+        fz_buffer_printf(&q->text, "%s%s", i ? " OR " : "(", q->driver->text_part);
+        store_sql_arg(q, phrase(q, condition->values[i].text));
+        fz_buffer_char(&q->text, ')');
+    }
+    fz_buffer_char(&q->text, ')');
+}
+
 static void
 start(struct store_sql *q, const char *columns, int64_t project_id, enum store_term term,
       bool by_parts)
@@ -72,12 +84,11 @@ find_texts(struct store *store, int64_t project_id, const struct store_term_plac
     store_sql_init(&q, store, arena);
     bool by_parts = place->parts == STORE_PART_TEXT && has_parts(&q, place->term, condition);
     start(&q, "id", project_id, place->term, by_parts);
-    for (size_t i = 0; by_parts && i < condition->n_values; i++) {
-        fz_buffer_printf(&q.text, "%s%s", i ? " OR " : " AND (", q.driver->text_part);
-        store_sql_arg(&q, phrase(&q, condition->values[i].text));
-        fz_buffer_char(&q.text, ')');
+    fz_buffer_text(&q.text, " AND ");
+    if (by_parts) {
+        append_parts(&q, condition);
+        fz_buffer_text(&q.text, " AND ");
     }
-    fz_buffer_text(&q.text, by_parts ? ") AND " : " AND ");
     if (condition->op == STORE_OP_EQUAL && place->parts == STORE_PART_TEXT) {
         /* As the unique index has them: of users there may be millions. */
         for (size_t i = 0; i < condition->n_values; i++)
@@ -95,6 +106,39 @@ find_texts(struct store *store, int64_t project_id, const struct store_term_plac
         exprs[n++] = "(CASE WHEN text <> '' AND detail <> '' THEN text || ' ' || detail END)";
     store_sql_match(&q, condition, exprs, n);
     enum fz_code code = store_ids_read(store, &q, ret, arena, err);
+    store_sql_deinit(&q);
+    return code;
+}
+
+enum fz_code
+store_terms_find_all(struct store *store, int64_t project_id,
+                     const struct store_condition *condition, struct fz_arena *arena,
+                     struct store_ids ret[STORE_TERMS], bool *ret_found, struct fz_error *err)
+{
+    static const char *const exprs[] = {"text"};
+    struct store_sql q;
+    store_sql_init(&q, store, arena);
+    /* Any field that is searched by parts. */
+    *ret_found = has_parts(&q, STORE_TERM_REASON, condition);
+    if (!*ret_found) {
+        store_sql_deinit(&q);
+        return FZ_OK;
+    }
+    fz_buffer_text(&q.text, "SELECT id, field FROM terms WHERE ");
+    append_parts(&q, condition);
+    store_sql_add(&q, " AND +project_id = ? AND ", sql_int(project_id));
+    store_sql_match(&q, condition, exprs, 1);
+    FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
+    enum fz_code code = store_sql_done(&q, err);
+    if (code == FZ_OK)
+        code = sql_query_once(store->sql, fz_buffer_cstr(&q.text), q.args, q.n_args, &rows, err);
+    while (sql_row(&rows, &code, err)) {
+        int64_t field = sql_col_int(&rows, 1);
+        if (field > 0 && field < STORE_TERMS)
+            code = store_ids_put(&ret[field], sql_col_int(&rows, 0), arena, err);
+    }
+    for (int i = 0; code == FZ_OK && i < STORE_TERMS; i++)
+        store_ids_sort(&ret[i]);
     store_sql_deinit(&q);
     return code;
 }

@@ -1,30 +1,28 @@
 #include "storage/store_private.h"
 #include "storage/store_request.h"
+#include "storage/store_users.h"
 
 #include <stdio.h>
 
 #include "base/random.h"
 #include "base/text.h"
 
-enum { TOKEN_BYTES = 32, KEY_BYTES = 16, LOOKUP_TEXT = 17, HINT_TEXT = 9 };
+enum { KEY_BYTES = 16, LOOKUP_TEXT = 17, HINT_TEXT = 9 };
 
 /* "fz_" and 43 characters of base64url, or 32 hex digits for what clients embed. */
 void
 store_token_make(unsigned scopes, char ret[STORE_TOKEN_TEXT])
 {
-    uint8_t random[TOKEN_BYTES];
-    fz_random(random, sizeof(random));
+    uint8_t random[KEY_BYTES];
+    char secret[STORE_SECRET_TEXT];
     /* It becomes a part of URLs, and clients check its form. */
     if (scopes == STORE_SCOPE_INGEST) {
-        fz_text_hex(fz_span_make(random, KEY_BYTES), ret);
+        fz_random(random, sizeof(random));
+        fz_text_hex(fz_span_make(random, sizeof(random)), ret);
         return;
     }
-    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text = fz_buffer_make(0);
-    fz_text_base64_append(&text, fz_span_make(random, sizeof(random)));
-    /* 32 bytes are 43 digits and one "=". */
-    snprintf(ret, STORE_TOKEN_TEXT, "fz_%.43s", fz_buffer_cstr(&text));
-    for (char *c = ret; *c; c++)
-        *c = *c == '+' ? '-' : *c == '/' ? '_' : *c;
+    store_secret_make(secret);
+    snprintf(ret, STORE_TOKEN_TEXT, "fz_%s", secret);
 }
 
 /* The hash is found by its start, which reveals nothing about the token; the whole of it is
@@ -130,6 +128,21 @@ store_token_project(struct store *store, int64_t id, int64_t *ret, struct fz_err
         return fz_fail(err, FZ_E_NOT_FOUND, "there is no token %lld", (long long)id);
     if (code == FZ_OK)
         *ret = project;
+    return code;
+}
+
+enum fz_code
+store_token_scopes(struct store *store, int64_t id, unsigned *ret, struct fz_error *err)
+{
+    const struct sql_value args[] = {sql_int(id)};
+    int64_t scopes = 0;
+    bool found = false;
+    enum fz_code code = sql_number(store->sql, "SELECT scopes FROM tokens WHERE id = $1", args, 1,
+                                   &scopes, &found, err);
+    if (code == FZ_OK && !found)
+        return fz_fail(err, FZ_E_NOT_FOUND, "there is no token %lld", (long long)id);
+    if (code == FZ_OK)
+        *ret = (unsigned)scopes;
     return code;
 }
 

@@ -244,12 +244,11 @@ read_users(struct store_version_sums *sums, int64_t since_ms, struct fz_error *e
                        sums->range->until_ms, &rows, err);
     while (sql_row(&rows, &code, err)) {
         sql_col_copy(&rows, 0, release, sizeof(release));
-        struct store_version_row *row = find_release(sums, release), *into[] = {&sums->all, row};
-        for (size_t i = 0; code == FZ_OK && i < (row ? 2u : 1u); i++) {
-            code = add_users(sums, into[i], STORE_USERS_SESSIONS, sql_col_bytes(&rows, 1), err);
-            if (code == FZ_OK)
-                code = add_users(sums, into[i], STORE_USERS_CRASHED, sql_col_bytes(&rows, 2), err);
-        }
+        struct store_version_row *row = find_release(sums, release);
+        row = row ? row : &sums->all;
+        code = add_users(sums, row, STORE_USERS_SESSIONS, sql_col_bytes(&rows, 1), err);
+        if (code == FZ_OK)
+            code = add_users(sums, row, STORE_USERS_CRASHED, sql_col_bytes(&rows, 2), err);
     }
     return code;
 }
@@ -268,13 +267,33 @@ read_last_day(struct store_version_sums *sums, struct fz_error *err)
                               now - DAY_MS, now + DAY_MS, &rows, err);
     while (sql_row(&rows, &code, err)) {
         sql_col_copy(&rows, 0, release, sizeof(release));
-        struct store_version_row *row = find_release(sums, release), *into[] = {&sums->all, row};
-        for (size_t i = 0; code == FZ_OK && i < (row ? 2u : 1u); i++) {
-            add_use(&into[i]->v.day, sql_col_int(&rows, 1), 0);
-            code = add_users(sums, into[i], STORE_USERS_DAY, sql_col_bytes(&rows, 2), err);
-        }
+        struct store_version_row *row = find_release(sums, release);
+        add_use(&sums->all.v.day, sql_col_int(&rows, 1), 0);
+        if (row)
+            add_use(&row->v.day, sql_col_int(&rows, 1), 0);
+        code =
+            add_users(sums, row ? row : &sums->all, STORE_USERS_DAY, sql_col_bytes(&rows, 2), err);
     }
     return code;
+}
+
+/* The users of all versions: a counter of a day was merged once, into that of its version. */
+static enum fz_code
+add_up_users(struct store_version_sums *sums, struct fz_error *err)
+{
+    static const enum store_version_users kinds[] = {STORE_USERS_SESSIONS, STORE_USERS_CRASHED,
+                                                     STORE_USERS_DAY};
+    for (size_t k = 0; k < FZ_ARRAY_LEN(kinds); k++) {
+        struct fz_hll **all = &sums->all.users[kinds[k]];
+        for (size_t i = 0; i < sums->n; i++) {
+            if (!sums->rows[i].users[kinds[k]])
+                continue;
+            if (!*all && !(*all = fz_arena_alloc(sums->arena, sizeof(**all))))
+                return fz_arena_fail(sums->arena, err);
+            fz_hll_merge(*all, sums->rows[i].users[kinds[k]]);
+        }
+    }
+    return FZ_OK;
 }
 
 enum fz_code
@@ -289,6 +308,8 @@ store_version_sums_read(struct store_version_sums *sums, struct fz_error *err)
         code = read_users(sums, since_ms, err);
     if (code == FZ_OK)
         code = read_last_day(sums, err);
+    if (code == FZ_OK)
+        code = add_up_users(sums, err);
     for (size_t i = 0; code == FZ_OK && i < sums->n; i++)
         count_all_users(&sums->rows[i]);
     count_all_users(&sums->all);

@@ -2,7 +2,7 @@
  * Mail through one SMTP server, which the operator names: a plain text to a few recipients.
  *
  * A message is RFC 5322 with MIME (RFC 2045, 2047): the subject in encoded words where it is not
- * ASCII, the text as quoted-printable UTF-8. Line breaks in a subject or an address cannot add
+ * ASCII or cannot be folded, the text as quoted-printable UTF-8. Line breaks in a subject or an address cannot add
  * header fields. The connection is encrypted unless the operator says otherwise, and a password is
  * only sent over an encrypted one. SIGPIPE as in net_request.h.
  */
@@ -12,7 +12,7 @@
 #include "base/buffer.h"
 #include "base/net/net_request.h"
 
-enum { NET_MAIL_TO_MAX = 50, NET_MAIL_ADDRESS_MAX = 254, NET_MAIL_SUBJECT_MAX = 300 };
+enum { NET_MAIL_TO_MAX = 50, NET_MAIL_ADDRESS_MAX = 254, NET_MAIL_SUBJECT_MAX = 480 };
 
 enum net_mail_tls {
     NET_MAIL_TLS_REQUIRED, /* smtp:// without STARTTLS fails */
@@ -38,6 +38,7 @@ struct net_mail {
     const char *text;    /* UTF-8, lines end with \n */
     const char *id;      /* letters, digits, '.', '-' and '_'; the same in each attempt */
     const char *thread;  /* of the same characters: mails that belong together; NULL: none */
+    const char *list;    /* of the same characters: what recipients sort mail by; NULL: none */
     int64_t time_ms;     /* Unix time */
 };
 

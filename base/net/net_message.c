@@ -20,6 +20,8 @@
 #include "base/text.h"
 
 enum {
+    FOLD_AT = 76,    /* RFC 5322, 2.1.1: at most 78 */
+    FOLD_WORD = 60,  /* a longer word would leave a line nearly empty */
     WORD_BYTES = 45, /* of an encoded word: 60 characters of base64, 73 with what is around them */
     FIRST_WORD_BYTES = 36, /* the same after "Subject: "; such lines have at most 76 characters */
     LINE_MAX_LEN = 75,     /* of quoted-printable, without the '=' that joins lines */
@@ -99,15 +101,51 @@ is_ascii(struct fz_span text)
     return true;
 }
 
+/* Words with one space between them, none as long as a line. Several spaces could become a line of
+ * their own, which old servers take for the end of the header. */
+static bool
+can_fold(struct fz_span text)
+{
+    size_t word = 0;
+    for (size_t i = 0; i < text.len; i++) {
+        bool is_space = text.data[i] == ' ';
+        word = is_space ? 0 : word + 1;
+        if (word > FOLD_WORD ||
+            (is_space && (i == 0 || i + 1 == text.len || text.data[i + 1] == ' ')))
+            return false;
+    }
+    return true;
+}
+
+/* The space where a line ends begins the next one (RFC 5322, 2.2.3). */
+static void
+append_folded(struct fz_buffer *out, struct fz_span text, size_t column)
+{
+    while (text.len) {
+        size_t len = 1;
+        while (len < text.len && text.data[len] != ' ')
+            len++;
+        if (column + len > FOLD_AT) {
+            fz_buffer_text(out, "\r\n");
+            column = 0;
+        }
+        fz_buffer_append(out, text.data, len);
+        column += len;
+        text = fz_span_from(text, len);
+    }
+    fz_buffer_text(out, "\r\n");
+}
+
 /* RFC 2047: words of whole characters, each on a line of its own. */
 static void
 append_subject(struct fz_buffer *out, struct fz_span text)
 {
-    fz_buffer_text(out, "Subject: ");
+    static const char name[] = "Subject: ";
+    fz_buffer_text(out, name);
+    bool is_short = strlen(name) + text.len <= FOLD_AT;
     /* What looks like an encoded word is encoded, or a reader would decode it. */
-    if (is_ascii(text) && !fz_text_contains(text, "=?")) {
-        fz_buffer_append(out, text.data, text.len);
-        fz_buffer_text(out, "\r\n");
+    if (is_ascii(text) && !fz_text_contains(text, "=?") && (is_short || can_fold(text))) {
+        append_folded(out, text, is_short ? 0 : strlen(name));
         return;
     }
     for (bool first = true; text.len; first = false) {
@@ -198,7 +236,8 @@ check(const struct net_mail *mail, struct fz_error *err)
     for (size_t i = 0; i < mail->n_to && code == FZ_OK; i++)
         code = net_mail_check_address(mail->to[i], err);
     if (code == FZ_OK && (!is_dotted(mail->id, strlen(mail->id), "_-") ||
-                          (mail->thread && !is_dotted(mail->thread, strlen(mail->thread), "_-"))))
+                          (mail->thread && !is_dotted(mail->thread, strlen(mail->thread), "_-")) ||
+                          (mail->list && !is_dotted(mail->list, strlen(mail->list), "_-"))))
         return fz_fail(err, FZ_E_MALFORMED,
                        "the id of a mail has letters, digits, '.', '-' and '_'");
     return code;
@@ -222,6 +261,8 @@ net_mail_append(const struct net_mail *mail, struct fz_buffer *out, struct fz_er
     fz_buffer_printf(out, "Message-ID: <%s@%s>\r\n", mail->id, domain);
     if (mail->thread)
         fz_buffer_printf(out, "References: <%s@%s>\r\n", mail->thread, domain);
+    if (mail->list) /* RFC 2919 */
+        fz_buffer_printf(out, "List-Id: <%s.%s>\r\n", mail->list, domain);
     /* RFC 3834: programs that answer mail leave this one alone. */
     fz_buffer_text(out, "Auto-Submitted: auto-generated\r\n"
                         "MIME-Version: 1.0\r\n"

@@ -1,14 +1,17 @@
 #!/usr/bin/env bash
 # Makes the sample again: a small iOS program (src/) that crashes, its dSYM as a build machine would upload it, the
 # report that an app's crash reporter would send (addresses only), and the names that belong to them.
-# usage: make_sample.sh [FOLDER]    writes Demo.dSYM.zip, report.json, expected.txt there (default: beside this script)
+# usage: make_sample.sh [FOLDER [LOADER]]   writes Demo.dSYM.zip, report.json, expected.txt there (default: beside this
+#                                           script), and with build/dev/tests/loader/loader-arm64 as LOADER crash.json and Demo.zip
 #
-# Needs clang-19, lld-19 and llvm-19 of Debian, and zip. Nothing is run: the addresses are read off the linked program.
+# Needs clang-19, lld-19 and llvm-19 of Debian, and zip. For report.json nothing is run: the addresses are read off the linked
+# program. For crash.json the program runs under LOADER and qemu-aarch64 until it crashes.
 # The crash is at the load in price_of(), the other frames return behind the call of the next inner function.
 set -euo pipefail
 export LC_ALL=C TZ=UTC ZERO_AR_DATE=1
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 out=$(cd "${1:-$here}" && pwd)
+loader=${2:+$(realpath "$2")}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
@@ -75,3 +78,11 @@ for i in "${!frames[@]}"; do
     [ "$i" = 0 ] || lookup=$(printf '0x%x' $((lookup - 1)))
     symbolizer "$lookup" | awk -v i="$i" 'NF { if (name == "") name = $0; else { print i "\t" name "\t" $0; name = "" } }'
 done >"$out/expected.txt"
+
+# The same crash with registers, stack and breadcrumbs, as a capture library sends it; the program and its dSYM in one zip.
+[ -n "$loader" ] || exit 0
+env -i "$(command -v qemu-aarch64)" "$loader" --slide $(printf '%x' $((load - base))) --dump dump.json Demo || true
+python3 "$here/make_crash.py" dump.json "$out/report.json" >"$out/crash.json"
+rm -f "$out/Demo.zip"
+touch -d 2026-01-01T00:00:00Z Demo
+(echo Demo; find Demo.dSYM -type f | sort) | zip -q -X -9 "$out/Demo.zip" -@

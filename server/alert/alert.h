@@ -59,7 +59,8 @@ struct alert_issue {
     int64_t first_seen_ms, last_seen_ms;
     const char *first_version, *last_version;
     const char *resolved_in; /* regressed: the version it was resolved in */
-    const char *reason;      /* unmuted: "100 reports since it was ignored" */
+    const char *reason;      /* unmuted: until what it was ignored: "reports", "users", "time",
+                                "version" */
 };
 
 /* issue.urgent: what happened within the window before the event. */
@@ -76,7 +77,7 @@ struct alert_release {
 
 struct alert_limit {
     const char *name; /* "report_bytes_per_day" */
-    uint64_t value, n_refused;
+    uint64_t value;
     int64_t since_ms, until_ms; /* until: when it begins anew; 0: not known */
 };
 
@@ -112,11 +113,12 @@ struct alert_event {
     struct alert_release release;
     struct alert_limit limit;
     struct alert_trouble trouble;
-    const struct alert_item *items; /* digest: the newest */
+    const struct alert_item *items; /* digest: some */
     size_t n_items;
-    uint64_t n_events; /* digest: all */
-    int64_t since_ms;  /* digest: the first one; symbols.missing: the first report */
-    const char *by;    /* test: who asked for it */
+    uint64_t n_events;                 /* digest: all */
+    uint64_t n_by_kind[ALERT_N_KINDS]; /* digest: of them, if that is known */
+    int64_t since_ms; /* digest: the first one; symbols.missing: the first report */
+    const char *by;   /* test: who asked for it */
 };
 
 /*

@@ -82,9 +82,7 @@ add_symbols(struct alert_build *b)
         add_command(b, symbol);
     }
     size_t n_cut = event->n_symbols > ALERT_SYMBOLS_MAX ? event->n_symbols - ALERT_SYMBOLS_MAX : 0;
-    if (n_cut + event->n_unlisted > 0)
-        alert_build_line(b, alert_build_text(b, ALERT_LINE_MAX, "and %llu more",
-                                             (unsigned long long)(n_cut + event->n_unlisted)));
+    b->doc->n_more += n_cut + event->n_unlisted;
     if (event->n_symbols > 0)
         b->doc->advice =
             "Upload what is missing, from the Mac that built it, with FRAMEZERO_TOKEN set "
@@ -126,4 +124,16 @@ alert_doc_make(const struct alert_event *event, const char *server, struct fz_ar
         return fz_arena_fail(arena, err);
     *ret = doc;
     return FZ_OK;
+}
+
+struct alert_lines
+alert_doc_lines(const struct alert_doc *doc)
+{
+    return (struct alert_lines){doc->lines, doc->n_lines, doc->n_more, true};
+}
+
+struct alert_lines
+alert_doc_commands(const struct alert_doc *doc)
+{
+    return (struct alert_lines){doc->commands, doc->n_commands, 0, false};
 }

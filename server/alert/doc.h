@@ -7,6 +7,7 @@
 #define ALERT_DOC_H
 
 #include "server/alert/alert.h"
+#include "server/alert/escape.h"
 
 enum alert_level { ALERT_INFO, ALERT_GOOD, ALERT_WARNING, ALERT_BAD };
 
@@ -16,7 +17,7 @@ enum {
     ALERT_VALUE_MAX = 120,
     ALERT_LINE_MAX = 160,
     ALERT_FIELDS_MAX = 6,
-    ALERT_LINES_MAX = ALERT_FRAMES_MAX + ALERT_SYMBOLS_MAX + 1,
+    ALERT_LINES_MAX = ALERT_FRAMES_MAX + ALERT_SYMBOLS_MAX,
     ALERT_COMMANDS_MAX = 5,
 };
 
@@ -29,6 +30,7 @@ struct alert_doc {
     size_t n_fields;
     const char *lines[ALERT_LINES_MAX]; /* frames, missing dSYMs, events: one below the other */
     size_t n_lines;
+    uint64_t n_more;                          /* further ones, which `lines` does not have */
     const char *commands[ALERT_COMMANDS_MAX]; /* for a shell */
     size_t n_commands;
     const char *link, *link_name; /* NULL: none */
@@ -37,5 +39,9 @@ struct alert_doc {
 FZ_MUST_CHECK enum fz_code alert_doc_make(const struct alert_event *event, const char *server,
                                           struct fz_arena *arena, struct alert_doc *ret,
                                           struct fz_error *err);
+
+/* The lines and the commands for alert_append_code(). */
+struct alert_lines alert_doc_lines(const struct alert_doc *doc);
+struct alert_lines alert_doc_commands(const struct alert_doc *doc);
 
 #endif

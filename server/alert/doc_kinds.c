@@ -1,6 +1,9 @@
 #include "server/alert/build.h"
 
+#include <string.h>
+
 #include "base/attr.h"
+#include "base/text.h"
 
 static const char *const kind_names[ALERT_N_KINDS] = {
     [ALERT_ISSUE_CREATED] = "issue.created",
@@ -39,6 +42,13 @@ or_unknown(const char *text)
     return text && *text ? text : "?";
 }
 
+/* "symbol_bytes_per_day" limits uploads; the other limits are of reports. */
+static bool
+is_of_symbols(const char *limit)
+{
+    return limit && fz_text_has_prefix(limit, "symbol_");
+}
+
 const char *
 alert_kind_headline(struct alert_build *b, const struct alert_item *item)
 {
@@ -57,12 +67,15 @@ alert_kind_headline(struct alert_build *b, const struct alert_item *item)
         return alert_build_text(b, ALERT_HEADLINE_MAX,
                                 "Issue #%llu is not ignored any more: %.600s", number, title);
     case ALERT_SYMBOLS_MISSING:
-        return alert_build_text(b, ALERT_HEADLINE_MAX, "dSYMs of version %.300s are missing",
-                                version);
+        return item->version && *version
+                   ? alert_build_text(b, ALERT_HEADLINE_MAX, "dSYMs of version %.300s are missing",
+                                      version)
+                   : "dSYMs are missing";
     case ALERT_RELEASE_UNHEALTHY:
         return alert_build_text(b, ALERT_HEADLINE_MAX, "Version %.300s is not healthy", version);
     case ALERT_INGEST_LIMITED:
-        return alert_build_text(b, ALERT_HEADLINE_MAX, "Reports are refused: limit %.300s", title);
+        return alert_build_text(b, ALERT_HEADLINE_MAX, "%s are refused: limit %.300s",
+                                is_of_symbols(title) ? "Symbol files" : "Reports", title);
     case ALERT_CHANNEL_FAILING:
         return alert_build_text(b, ALERT_HEADLINE_MAX, "Alerts to the channel '%.300s' fail",
                                 title);
@@ -129,7 +142,8 @@ describe_urgent(struct alert_build *b)
     b->doc->summary =
         burst->n_sessions
             ? alert_build_text(b, ALERT_SUMMARY_MAX,
-                               "In the %s before %s: %s; it ended %llu of %llu sessions (%s).",
+                               "In the %s before %s: %s; %llu of the app's %llu sessions (%s) "
+                               "ended with a crash.",
                                minutes, alert_build_time(b, event->time_ms), what,
                                (unsigned long long)burst->n_crashed,
                                (unsigned long long)burst->n_sessions,
@@ -141,14 +155,31 @@ describe_urgent(struct alert_build *b)
         "do so.";
 }
 
+/* What storage says, in words. */
+static const char *
+ignored_until(const char *reason)
+{
+    static const struct {
+        const char *reason, *words;
+    } rows[] = {{"reports", "it had enough reports"},
+                {"users", "it had enough users"},
+                {"time", "a set time"},
+                {"version", "a newer version had it"}};
+    for (size_t i = 0; reason && i < FZ_ARRAY_LEN(rows); i++) {
+        if (strcmp(reason, rows[i].reason) == 0)
+            return rows[i].words;
+    }
+    return or_unknown(reason);
+}
+
 static void
 describe_unmuted(struct alert_build *b)
 {
     const struct alert_issue *issue = &b->event->issue;
     b->doc->level = ALERT_WARNING;
     b->doc->summary = alert_build_text(
-        b, ALERT_SUMMARY_MAX, "It was ignored until %.300s, which came at %s; %s in all.",
-        or_unknown(issue->reason), alert_build_time(b, b->event->time_ms),
+        b, ALERT_SUMMARY_MAX, "It was ignored until %.300s, and is open again since %s; %s in all.",
+        ignored_until(issue->reason), alert_build_time(b, b->event->time_ms),
         reports_of_users(b, issue->n_reports, issue->n_users));
     b->doc->advice = "Assign it, or ignore it again.";
 }
@@ -189,18 +220,21 @@ static void
 describe_limited(struct alert_build *b)
 {
     const struct alert_limit *limit = &b->event->limit;
-    const char *until = limit->until_ms ? alert_build_text(b, ALERT_VALUE_MAX, " It ends at %s.",
+    const char *what = is_of_symbols(limit->name) ? "symbol files" : "reports";
+    const char *until = limit->until_ms ? alert_build_text(b, ALERT_VALUE_MAX, " until %s",
                                                            alert_build_time(b, limit->until_ms))
                                         : "";
     b->doc->level = ALERT_WARNING;
     b->doc->summary = alert_build_text(
-        b, ALERT_SUMMARY_MAX, "Since %s, %s refused, because the limit %.200s = %llu is reached.%s",
-        alert_build_time(b, limit->since_ms),
-        alert_build_count(b, limit->n_refused, "request was", "requests were"),
-        or_unknown(limit->name), (unsigned long long)limit->value, until);
-    b->doc->advice =
-        "Find out which app or version sends so much; the operator can raise the limit "
-        "with --limit.";
+        b, ALERT_SUMMARY_MAX,
+        "The limit %.200s = %llu is used up since %s. Further %s of this project are refused%s.",
+        or_unknown(limit->name), (unsigned long long)limit->value,
+        alert_build_time(b, limit->since_ms), what, until);
+    b->doc->advice = is_of_symbols(limit->name)
+                         ? "Find out which build uploads so much; the operator can raise the limit "
+                           "with --limit."
+                         : "Find out which app or version sends so much; the operator can raise "
+                           "the limit with --limit.";
 }
 
 static void
@@ -216,24 +250,53 @@ describe_failing(struct alert_build *b)
     b->doc->advice = "Correct the channel, test it, and send again what it missed.";
 }
 
+/* ": 980 new issues, 1 unhealthy version", or "" where nothing was counted. */
+static const char *
+counts_of_kinds(struct alert_build *b)
+{
+    static const struct {
+        enum alert_kind kind; /* the urgent ones first */
+        const char *one, *many;
+    } rows[] = {
+        {ALERT_ISSUE_URGENT, "urgent issue", "urgent issues"},
+        {ALERT_RELEASE_UNHEALTHY, "unhealthy version", "unhealthy versions"},
+        {ALERT_ISSUE_REGRESSED, "issue that is back", "issues that are back"},
+        {ALERT_ISSUE_CREATED, "new issue", "new issues"},
+        {ALERT_ISSUE_UNMUTED, "issue not ignored any more", "issues not ignored any more"},
+        {ALERT_SYMBOLS_MISSING, "version without dSYMs", "versions without dSYMs"},
+        {ALERT_INGEST_LIMITED, "limit used up", "limits used up"},
+    };
+    const char *text = "";
+    for (size_t i = 0; i < FZ_ARRAY_LEN(rows); i++) {
+        uint64_t n = b->event->n_by_kind[rows[i].kind];
+        if (n > 0)
+            text = alert_build_text(b, ALERT_SUMMARY_MAX, "%s%s %s", text, *text ? "," : ":",
+                                    alert_build_count(b, n, rows[i].one, rows[i].many));
+    }
+    return text;
+}
+
 static void
 describe_digest(struct alert_build *b)
 {
     const struct alert_event *event = b->event;
-    b->doc->level = ALERT_INFO;
+    b->doc->level =
+        event->n_by_kind[ALERT_ISSUE_URGENT] || event->n_by_kind[ALERT_RELEASE_UNHEALTHY]
+            ? ALERT_BAD
+            : ALERT_INFO;
     b->doc->summary =
         alert_build_text(b, ALERT_SUMMARY_MAX,
-                         "From %s to %s. They were collected because this channel had more than it "
-                         "takes in an hour.",
-                         alert_build_time(b, event->since_ms), alert_build_time(b, event->time_ms));
-    for (size_t i = 0; i < event->n_items && i < ALERT_ITEMS_MAX; i++) {
-        const char *headline = alert_kind_headline(b, &event->items[i]);
-        alert_build_line(b, headline);
-    }
-    if (event->n_events > b->doc->n_lines)
-        alert_build_line(b,
-                         alert_build_text(b, ALERT_LINE_MAX, "and %llu more",
-                                          (unsigned long long)(event->n_events - b->doc->n_lines)));
+                         "From %s to %s%s. They were collected because there were more than this "
+                         "channel takes in an hour (per_hour).",
+                         alert_build_time(b, event->since_ms), alert_build_time(b, event->time_ms),
+                         counts_of_kinds(b));
+    for (size_t i = 0; i < event->n_items && i < ALERT_ITEMS_MAX; i++)
+        alert_build_line(b, alert_kind_headline(b, &event->items[i]));
+    b->doc->n_more = event->n_events > b->doc->n_lines ? event->n_events - b->doc->n_lines : 0;
+    b->doc->advice =
+        "Many new issues at once often have one cause: look at the newest version first, "
+        "and merge what belongs together. For fewer messages, give the channel a query "
+        "or fewer types of events.";
 }
 
 static void

@@ -132,20 +132,28 @@ alert_write_escaped(struct json_write *w, const char *key, enum alert_target tar
 }
 
 void
-alert_append_code(struct fz_buffer *out, enum alert_target target, const char *const *lines,
-                  size_t n_lines, size_t max)
+alert_append_code(struct fz_buffer *out, enum alert_target target, const struct alert_lines *from,
+                  size_t max)
 {
-    if (n_lines == 0)
-        return;
-    fz_buffer_text(out, "```\n");
-    size_t start = out->len;
-    for (size_t i = 0; i < n_lines; i++) {
-        size_t used = out->len - start + 1;
+    enum { MORE_ROOM = 32, ROOM_FOR_FENCES = 9 };
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text = fz_buffer_make(0);
+    size_t n = 0, used = 0;
+    size_t room = max > MORE_ROOM + ROOM_FOR_FENCES ? max - MORE_ROOM - ROOM_FOR_FENCES : 0;
+    for (; n < from->n_lines; n++) {
+        FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer line = fz_buffer_make(0);
+        alert_escape(&line, target, from->lines[n], SIZE_MAX);
+        fz_buffer_char(&line, '\n');
+        text.failed |= line.failed;
         /* The bytes are at least as many as the units that the limit is in. */
-        if (used + 1 >= max)
+        if (line.len > room - used)
             break;
-        alert_escape(out, target, lines[i], max - used);
-        fz_buffer_char(out, '\n');
+        used += line.len;
+        fz_buffer_append(&text, line.data, line.len);
     }
-    fz_buffer_text(out, "```\n");
+    uint64_t n_more = from->is_list ? from->n_more + (from->n_lines - n) : 0;
+    if (n_more > 0)
+        fz_buffer_printf(&text, "and %llu more\n", (unsigned long long)n_more);
+    out->failed |= text.failed;
+    if (text.len > 0)
+        fz_buffer_printf(out, "```\n%s```\n", fz_buffer_cstr(&text));
 }

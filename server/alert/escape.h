@@ -31,9 +31,17 @@ void alert_escape(struct fz_buffer *out, enum alert_target target, const char *t
 /* A member whose value is escaped and cut; failures are those of w->out. */
 void alert_write_escaped(struct json_write *w, const char *key, enum alert_target target,
                          const char *text, size_t max);
-/* Lines between ``` and ```, and a line break; nothing for no lines. */
-void alert_append_code(struct fz_buffer *out, enum alert_target target, const char *const *lines,
-                       size_t n_lines, size_t max);
+
+struct alert_lines {
+    const char *const *lines;
+    size_t n_lines;
+    uint64_t n_more; /* which `lines` does not have */
+    bool is_list;    /* "and 12 more" says how many are not shown; without it, nothing does */
+};
+/* The first lines that fit as a whole into `max` units, between ``` and ```, and a line break; nothing for
+ * no lines. */
+void alert_append_code(struct fz_buffer *out, enum alert_target target,
+                       const struct alert_lines *from, size_t max);
 
 /* ALERT_PLAIN as a text in the arena; NULL for NULL, or without memory. */
 const char *alert_plain(struct fz_arena *arena, const char *text, size_t max);

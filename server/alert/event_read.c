@@ -111,6 +111,9 @@ read_digest(struct reader *r, const json_t *object, struct alert_event *ret)
         if (!alert_kind_parse(fz_span_cstr(type), &items[i].kind))
             items[i].kind = ALERT_TEST;
     }
+    const json_t *counts = json_object_get(object, "counts");
+    for (size_t kind = 0; kind < ALERT_N_KINDS; kind++)
+        ret->n_by_kind[kind] = number(counts, alert_kind_name((enum alert_kind)kind));
     ret->items = items;
     ret->n_events = number(object, "events");
     ret->since_ms = time_of(object, "since");
@@ -135,7 +138,6 @@ read_numbers(struct reader *r, const json_t *data, struct alert_event *ret)
                                           .threshold_ppm = ppm < 1000000 ? (unsigned)ppm : 1000000};
     ret->limit = (struct alert_limit){.name = text(r, limit, "name"),
                                       .value = number(limit, "value"),
-                                      .n_refused = number(limit, "refused"),
                                       .since_ms = time_of(limit, "since"),
                                       .until_ms = time_of(limit, "until")};
     ret->trouble =

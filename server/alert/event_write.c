@@ -123,7 +123,6 @@ write_numbers(struct writer *x)
         json_write_open(&x->w, "limit", '{');
         text(x, "name", event->limit.name, SHORT_MAX);
         json_write_u64(&x->w, "value", event->limit.value);
-        json_write_u64(&x->w, "refused", event->limit.n_refused);
         json_write_time(&x->w, "since", event->limit.since_ms);
         json_write_time(&x->w, "until", event->limit.until_ms);
         json_write_close(&x->w, '}');
@@ -146,6 +145,10 @@ write_digest(struct writer *x)
     json_write_open(&x->w, "digest", '{');
     json_write_time(&x->w, "since", event->since_ms);
     json_write_u64(&x->w, "events", event->n_events);
+    json_write_open(&x->w, "counts", '{');
+    for (size_t kind = 0; kind < ALERT_N_KINDS; kind++)
+        number(x, alert_kind_name((enum alert_kind)kind), event->n_by_kind[kind]);
+    json_write_close(&x->w, '}');
     json_write_open(&x->w, "items", '[');
     for (size_t i = 0; i < at_most(x, event->n_items, ALERT_ITEMS_MAX); i++) {
         const struct alert_item *item = &event->items[i];

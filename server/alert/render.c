@@ -76,6 +76,8 @@ alert_render_mail(const struct alert_doc *doc, const struct alert_event *event,
     fz_buffer_text(out, doc->n_lines ? "\n" : "");
     for (size_t i = 0; i < doc->n_lines; i++)
         fz_buffer_printf(out, "    %s\n", doc->lines[i]);
+    if (doc->n_more)
+        fz_buffer_printf(out, "    and %llu more\n", (unsigned long long)doc->n_more);
     if (doc->advice)
         fz_buffer_printf(out, "\n%s\n", doc->advice);
     fz_buffer_text(out, doc->n_commands ? "\n" : "");
@@ -118,20 +120,26 @@ sign(struct net_request *request, const struct alert_event *event,
     return FZ_OK;
 }
 
+/* Only characters that ids of mails have; NULL for NULL. */
+static const char *
+mail_id(char *text)
+{
+    for (char *c = text; c && *c; c++)
+        *c = (unsigned char)*c >= 0x80 || !isalnum((unsigned char)*c)
+                 ? '-'
+                 : (char)tolower((unsigned char)*c);
+    return text;
+}
+
 /* Mails about one issue are one thread. NULL for events without an issue. */
 static const char *
 thread_of(const struct alert_event *event, struct fz_arena *arena)
 {
     if (!event->issue.number)
         return NULL;
-    char *thread =
-        fz_arena_printf(arena, "issue-%llu-%.100s", (unsigned long long)event->issue.number,
-                        event->project ? event->project : "");
-    for (char *c = thread; c && *c; c++) {
-        if ((unsigned char)*c >= 0x80 || !isalnum((unsigned char)*c))
-            *c = '-';
-    }
-    return thread;
+    return mail_id(fz_arena_printf(arena, "issue-%llu-%.100s",
+                                   (unsigned long long)event->issue.number,
+                                   event->project ? event->project : ""));
 }
 
 static enum fz_code
@@ -149,6 +157,8 @@ render_mail(const struct alert_event *event, const struct alert_channel *channel
         .text = text.failed ? NULL : fz_arena_text(arena, fz_buffer_span(&text)),
         .id = event->id,
         .thread = thread_of(event, arena),
+        .list = mail_id(fz_arena_printf(
+            arena, "framezero-%.100s", event->project && *event->project ? event->project : "all")),
         .time_ms = sender->now_ms,
     };
     return ret->text ? FZ_OK : FZ_E_NO_MEMORY;

@@ -22,7 +22,8 @@ append_description(const struct alert_doc *doc, struct fz_buffer *out)
 {
     alert_escape(out, ALERT_MARKDOWN, doc->summary, PART_MAX);
     fz_buffer_char(out, '\n');
-    alert_append_code(out, ALERT_CODE, doc->lines, doc->n_lines, PART_MAX);
+    const struct alert_lines lines = alert_doc_lines(doc), commands = alert_doc_commands(doc);
+    alert_append_code(out, ALERT_CODE, &lines, PART_MAX);
     if (doc->advice) {
         alert_escape(out, ALERT_MARKDOWN, doc->advice, PART_MAX);
         fz_buffer_char(out, '\n');
@@ -30,8 +31,7 @@ append_description(const struct alert_doc *doc, struct fz_buffer *out)
     /* The last part is what is cut where the limit of an embed would be exceeded. */
     size_t room = out->len < DESCRIPTION_MAX ? DESCRIPTION_MAX - out->len : 0;
     if (room > PART_MAX / 4)
-        alert_append_code(out, ALERT_CODE, doc->commands, doc->n_commands,
-                          room < PART_MAX ? room : PART_MAX);
+        alert_append_code(out, ALERT_CODE, &commands, room < PART_MAX ? room : PART_MAX);
 }
 
 void

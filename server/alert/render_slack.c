@@ -54,10 +54,10 @@ write_mrkdwn(struct json_write *w, const char *text)
 }
 
 static void
-write_code(struct json_write *w, const char *const *lines, size_t n_lines)
+write_code(struct json_write *w, const struct alert_lines *lines)
 {
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer code = fz_buffer_make(0);
-    alert_append_code(&code, ALERT_SLACK_CODE, lines, n_lines, SECTION_MAX);
+    alert_append_code(&code, ALERT_SLACK_CODE, lines, SECTION_MAX);
     if (code.len > 0)
         write_mrkdwn(w, fz_buffer_cstr(&code));
     w->out->failed |= code.failed;
@@ -100,6 +100,7 @@ void
 alert_render_slack(const struct alert_doc *doc, struct fz_buffer *out)
 {
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text = fz_buffer_make(0);
+    const struct alert_lines lines = alert_doc_lines(doc), commands = alert_doc_commands(doc);
     fz_buffer_printf(&text, "%s. %s", doc->headline, doc->summary);
     struct json_write w = json_write_start(out);
     json_write_open(&w, NULL, '{');
@@ -113,9 +114,9 @@ alert_render_slack(const struct alert_doc *doc, struct fz_buffer *out)
     json_write_close(&w, '}');
     write_section(&w, doc->summary);
     write_fields(&w, doc);
-    write_code(&w, doc->lines, doc->n_lines);
+    write_code(&w, &lines);
     write_section(&w, doc->advice);
-    write_code(&w, doc->commands, doc->n_commands);
+    write_code(&w, &commands);
     write_link(&w, doc);
     json_write_close(&w, ']');
     json_write_close(&w, '}');
@@ -128,6 +129,7 @@ void
 alert_render_mattermost(const struct alert_doc *doc, struct fz_buffer *out)
 {
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text = fz_buffer_make(0);
+    const struct alert_lines lines = alert_doc_lines(doc), commands = alert_doc_commands(doc);
     fz_buffer_text(&text, "**");
     alert_escape(&text, ALERT_MARKDOWN, doc->headline, MARKDOWN_MAX);
     fz_buffer_text(&text, "**\n\n");
@@ -139,12 +141,12 @@ alert_render_mattermost(const struct alert_doc *doc, struct fz_buffer *out)
         fz_buffer_char(&text, '\n');
     }
     fz_buffer_text(&text, doc->n_fields ? "\n" : "");
-    alert_append_code(&text, ALERT_CODE, doc->lines, doc->n_lines, MARKDOWN_MAX);
+    alert_append_code(&text, ALERT_CODE, &lines, MARKDOWN_MAX);
     if (doc->advice) {
         alert_escape(&text, ALERT_MARKDOWN, doc->advice, MARKDOWN_MAX);
         fz_buffer_text(&text, "\n\n");
     }
-    alert_append_code(&text, ALERT_CODE, doc->commands, doc->n_commands, MARKDOWN_MAX);
+    alert_append_code(&text, ALERT_CODE, &commands, MARKDOWN_MAX);
     if (doc->link) {
         fz_buffer_char(&text, '[');
         alert_escape(&text, ALERT_MARKDOWN, doc->link_name, MARKDOWN_MAX);

@@ -2,13 +2,14 @@
  * Teams Workflows ("When a Teams webhook request is received"): a message with an adaptive card.
  *
  * All texts are TextRuns, which know no Markdown; a TextBlock or a Fact would format what a report
- * says. A message may have 28 KB.
+ * says. A message may have 28 KB: where a long list in another alphabet would exceed that, its end is
+ * left out.
  */
 #include "server/alert/render.h"
 
 #include <stdio.h>
 
-enum { TEXT_MAX = 1000, LINE_MAX_UNITS = 200 };
+enum { TEXT_MAX = 1000, BODY_BYTES = 27 * 1024 };
 
 struct run {
     const char *text;
@@ -53,7 +54,19 @@ write_lines(struct json_write *w, const char *const *lines, size_t n_lines)
 }
 
 static void
-write_body(struct json_write *w, const struct alert_doc *doc)
+write_list(struct json_write *w, const struct alert_doc *doc, size_t n_lines)
+{
+    char text[40];
+    uint64_t n_more = doc->n_more + (doc->n_lines - n_lines);
+    struct run more = {.text = text};
+    write_lines(w, doc->lines, n_lines);
+    snprintf(text, sizeof(text), "and %llu more", (unsigned long long)n_more);
+    if (n_more > 0)
+        write_block(w, &more, NULL, "None");
+}
+
+static void
+write_body(struct json_write *w, const struct alert_doc *doc, size_t n_lines)
 {
     static const char *const colors[] = {[ALERT_INFO] = "Default",
                                          [ALERT_GOOD] = "Good",
@@ -70,14 +83,14 @@ write_body(struct json_write *w, const struct alert_doc *doc)
         struct run second = {.text = doc->fields[i].value};
         write_block(w, &first, &second, i ? "None" : "Default");
     }
-    write_lines(w, doc->lines, doc->n_lines);
+    write_list(w, doc, n_lines);
     if (doc->advice)
         write_block(w, &advice, NULL, NULL);
     write_lines(w, doc->commands, doc->n_commands);
 }
 
 static void
-write_card(struct json_write *w, const struct alert_doc *doc)
+write_card(struct json_write *w, const struct alert_doc *doc, size_t n_lines)
 {
     json_write_open(w, "content", '{');
     json_write_text(w, "$schema", "http://adaptivecards.io/schemas/adaptive-card.json");
@@ -87,7 +100,7 @@ write_card(struct json_write *w, const struct alert_doc *doc)
     json_write_text(w, "width", "Full");
     json_write_close(w, '}');
     json_write_open(w, "body", '[');
-    write_body(w, doc);
+    write_body(w, doc, n_lines);
     json_write_close(w, ']');
     if (doc->link) {
         json_write_open(w, "actions", '[');
@@ -101,8 +114,8 @@ write_card(struct json_write *w, const struct alert_doc *doc)
     json_write_close(w, '}');
 }
 
-void
-alert_render_teams(const struct alert_doc *doc, struct fz_buffer *out)
+static void
+write_message(const struct alert_doc *doc, size_t n_lines, struct fz_buffer *out)
 {
     struct json_write w = json_write_start(out);
     json_write_open(&w, NULL, '{');
@@ -111,8 +124,22 @@ alert_render_teams(const struct alert_doc *doc, struct fz_buffer *out)
     json_write_open(&w, NULL, '{');
     json_write_text(&w, "contentType", "application/vnd.microsoft.card.adaptive");
     json_write_null(&w, "contentUrl");
-    write_card(&w, doc);
+    write_card(&w, doc, n_lines);
     json_write_close(&w, '}');
     json_write_close(&w, ']');
     json_write_close(&w, '}');
+}
+
+void
+alert_render_teams(const struct alert_doc *doc, struct fz_buffer *out)
+{
+    for (size_t n_lines = doc->n_lines;; n_lines /= 2) {
+        FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer body = fz_buffer_make(0);
+        write_message(doc, n_lines, &body);
+        out->failed |= body.failed;
+        if (body.failed || body.len <= BODY_BYTES || n_lines == 0) {
+            fz_buffer_append(out, body.data, body.len);
+            return;
+        }
+    }
 }

@@ -57,5 +57,5 @@ alert_is_urgent(const struct alert_burst_rules *rules, const struct alert_burst_
         /* Sessions that end in a crash are often reported after it, so there may be fewer. */
         return (double)numbers->n_reports * 1e6 >= (double)rules->ppm * (double)numbers->n_sessions;
     double ceiling = alert_hour_ceiling(numbers->hours, numbers->n_hours);
-    return (double)numbers->n_reports > ceiling * (double)numbers->window_s / HOUR_S;
+    return (double)numbers->n_reports > ceiling * (double)numbers->window_s / (double)HOUR_S;
 }

@@ -21,7 +21,9 @@ static const struct api_route own_rows[] = {
     {"GET", "/api/v1/issues/{number}", "issue_get", .scope = STORE_SCOPE_READ, .run = api_issue_get},
     {"GET", "/api/v1/issues/{number}/reports", "issue_reports", .scope = STORE_SCOPE_READ, .run = api_issue_reports},
     {"GET", "/api/v1/issues/{number}/variants", "issue_variants", .scope = STORE_SCOPE_READ, .run = api_issue_variants},
+    {"GET", "/api/v1/issues/{number}/similar", "issue_similar", .scope = STORE_SCOPE_READ, .run = api_issue_similar, .query = "limit"},
     {"GET", "/api/v1/values", "value_list", .scope = STORE_SCOPE_READ, .run = api_value_list, .query = "field, prefix, limit"},
+    {"GET", "/api/v1/query/complete", "query_complete", .scope = STORE_SCOPE_READ, .run = api_query_complete, .query = "text, at"},
     {"GET", "/api/v1/sessions", "session_list", .scope = STORE_SCOPE_READ, .run = api_session_list, .query = "limit, since, until, release"},
     {"GET", "/api/v1/versions", "version_list", .scope = STORE_SCOPE_READ, .run = api_version_list, .query = "since, until, environment, limit"},
     {"GET", "/api/v1/export/reports", "export_reports", .scope = STORE_SCOPE_READ, .run = api_export_reports},
@@ -46,6 +48,11 @@ static const struct api_route own_rows[] = {
     {"POST", "/api/v1/symbolicate", "symbolicate", .scope = STORE_SCOPE_READ, .body = API_BODY_REPORT, .takes = API_TAKES_PASSING, .handle = api_symbolicate},
     {"GET", "/api/v1/project", "project_get", .scope = STORE_SCOPE_READ, .run = api_project_get, .query = ""},
     {"PUT", "/api/v1/project", "project_put", .scope = STORE_SCOPE_ADMIN, .body = API_BODY_JSON, .run = api_project_put, .query = ""},
+    {"GET", "/api/v1/projects", "project_list", .scope = STORE_SCOPE_READ, .run = api_access_projects, .query = ""},
+    {"POST", "/api/v1/projects", "project_post", .scope = STORE_SCOPE_ADMIN, .body = API_BODY_JSON, .run = api_access_project_add, .query = ""},
+    {"GET", "/api/v1/tokens", "token_list", .scope = STORE_SCOPE_ADMIN, .run = api_access_tokens, .query = ""},
+    {"POST", "/api/v1/tokens", "token_post", .scope = STORE_SCOPE_ADMIN, .body = API_BODY_JSON, .run = api_access_token_add, .query = ""},
+    {"DELETE", "/api/v1/tokens/{id}", "token_revoke", .scope = STORE_SCOPE_ADMIN, .run = api_access_token_revoke, .query = ""},
     {"GET", "/api/v1/channels", "channel_list", .scope = STORE_SCOPE_ADMIN, .run = api_channel_list, .query = ""},
     {"POST", "/api/v1/channels", "channel_post", .scope = STORE_SCOPE_ADMIN, .body = API_BODY_JSON, .run = api_channel_post, .query = ""},
     {"PATCH", "/api/v1/channels/{id}", "channel_patch", .scope = STORE_SCOPE_ADMIN, .body = API_BODY_JSON, .run = api_channel_patch, .query = ""},
@@ -55,14 +62,13 @@ static const struct api_route own_rows[] = {
     {"GET", "/api/v1/channels/{id}/deliveries", "delivery_list", .scope = STORE_SCOPE_ADMIN, .run = api_delivery_list, .query = "limit, cursor"},
     {"POST", "/api/v1/channels/{id}/deliveries/{delivery}/resend", "delivery_resend", .scope = STORE_SCOPE_ADMIN, .run = api_delivery_resend, .query = ""},
     {"GET", "/api/v1/openapi.json", "openapi", .flags = HTTP_ROUTE_QUICK, .handle = api_openapi},
-    {"GET", "/", "page", .handle = api_page},
     {"GET", "/healthz", "healthz", .flags = HTTP_ROUTE_QUICK, .handle = api_healthz},
     {"GET", "/readyz", "readyz", .handle = api_readyz},
     {"GET", "/metrics", "metrics", .handle = api_metrics},
 };
 /* clang-format on */
 
-enum { CHUNK_FORM_BYTES = 1024 * 1024 };
+enum { CHUNK_FORM_BYTES = 1024 * 1024, LOGIN_BYTES = 8 * 1024 };
 
 static const struct api_routes own_routes = {own_rows, FZ_ARRAY_LEN(own_rows), {0}};
 
@@ -94,6 +100,11 @@ set_body(struct http_route *route, enum api_body body, const struct limits *limi
         route->max_bytes = limits->chunk_request_bytes;
         route->max_bytes += route->max_bytes / 16 + CHUNK_FORM_BYTES;
         route->max_inflated_bytes = route->max_bytes;
+        break;
+    case API_BODY_LOGIN:
+        route->body = HTTP_BODY_MEMORY;
+        route->max_bytes = route->max_inflated_bytes = LOGIN_BYTES;
+        route->max_body_s = limits->body_s;
         break;
     case API_BODY_JSON:
         route->body = HTTP_BODY_MEMORY;
@@ -133,6 +144,7 @@ takes_of(enum api_body body)
         return API_TAKES_SYMBOLS;
     case API_BODY_NONE:
     case API_BODY_JSON:
+    case API_BODY_LOGIN:
         break;
     }
     return API_TAKES_NOTHING;
@@ -215,6 +227,7 @@ api_create(const struct api_config *config, struct api **ret, struct fz_error *e
     pthread_mutex_init(&api->counts.lock, NULL);
     api_gate_init(&api->gate);
     make_routes(api);
+    const struct store_web_limits sessions = {config->login->idle_ms, config->login->max_ms};
     enum fz_code code = blob_open(config->blobs_url, &api->blobs, err);
     if (code == FZ_OK)
         code = store_committer_start(config->database_url, &api->committer, err);
@@ -225,7 +238,7 @@ api_create(const struct api_config *config, struct api **ret, struct fz_error *e
         code = api_rate_create(config->limits->auth_failures ? config->limits->auth_failures : 1,
                                &api->wrong_tokens, err);
     if (code == FZ_OK)
-        code = api_tokens_start(config->database_url, &api->tokens, err);
+        code = api_tokens_start(config->database_url, &sessions, &api->tokens, err);
     if (code == FZ_OK)
         code = api_rate_create(config->limits->events_per_minute, &api->rate, err);
     if (code == FZ_OK)

@@ -13,10 +13,19 @@
 
 struct api;        /* opaque */
 struct api_routes; /* a table of routes, api_client.h */
+struct web;        /* server/web/web.h */
 
 /* How many workers this process looks after are running; -1 = it has none (--workers 0).
  */
 typedef int (*api_workers_fn)(void *user);
+
+/* How people log in. */
+struct api_login {
+    const char *public_url;        /* how browsers reach the server; "" = not known */
+    const char *proxy_user_header; /* in which a trusted proxy names the user; "" = none */
+    const char *proxy_role;        /* of users that it names for the first time; "" = none */
+    int64_t idle_ms, max_ms;       /* of a session, as struct store_web_limits */
+};
 
 struct api_config {
     const char *database_url, *blobs_url;
@@ -24,9 +33,11 @@ struct api_config {
     struct metrics *metrics;            /* the same */
     const char *symbolicate_v5_project; /* open to all for /symbolicate/v5; NULL or "" = none */
     const char *cors_origins;           /* whose pages may use the API; NULL or "" = none */
+    const struct api_login *login;      /* borrowed; how people log in */
+    struct web *web;                    /* borrowed; for the handlers of server/web */
     const struct outbox_setup *alerts;  /* borrowed; how messages of channels are sent */
     unsigned upload_wait_s;             /* POST /symbols answers 202 after this time */
-    const struct api_routes *const *clients; /* the tables of server/clients, after the API's own */
+    const struct api_routes *const *clients; /* tables of others, after the API's own */
     size_t n_clients;
     api_workers_fn workers; /* for /readyz; may be NULL */
     void *workers_user;

@@ -62,7 +62,7 @@ api_alert_rules_read(struct api_call *call, const json_t *root, struct store_wat
         if (!value)
             continue;
         n_known++;
-        snprintf(what, sizeof(what), "no number from %u to %u", rule->min, rule->max);
+        snprintf(what, sizeof(what), "not a number from %u to %u", rule->min, rule->max);
         if (!json_is_integer(value) || json_integer_value(value) < rule->min ||
             json_integer_value(value) > rule->max)
             return wrong(call, rule->name, err, what);

@@ -1,4 +1,4 @@
-/* Authorisation: the token of a request, and what it allows in the requested project. */
+/* Authorisation: the token or the login of a request, and what it allows in the requested project. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "base/time.h"
 #include "server/api/api_object.h"
+#include "server/api/api_session.h"
 
 /* How long a handler's thread waits for the tokens to be read. */
 enum { READ_WAIT_MS = 1500, TOKEN_MAX = API_TOKEN_ROOM };
@@ -96,11 +97,11 @@ refuse_unknown(struct api *api, struct http_request *request, int *ret_status, s
                    http_client_ip(request), api->config.limits->auth_failures, wait_s);
 }
 
-/* What is to be decided: may the request with this token do what needs `scope`? */
+/* What is to be decided: may the request with this proof do what needs `scope`? */
 struct question {
     struct api *api;
     struct http_request *request;
-    const char *token;
+    struct api_proof proof;
     unsigned scope;
 };
 
@@ -112,18 +113,20 @@ decide(const struct question *q, bool is_final, struct api_grant *ret, int *ret_
 {
     struct api_grant grant = {0};
     enum fz_code code =
-        api_tokens_find(q->api->tokens, q->token, asked_project(q->request), &grant, err);
-    /* Only then is it counted as wrong: before, the token may be newer than the set. */
-    if (code == FZ_E_DENIED && is_final)
+        api_tokens_find(q->api->tokens, &q->proof, asked_project(q->request), &grant, err);
+    /* Only then is it counted as wrong: before, the token may be newer than the set. Sessions end
+     * by themselves, so an unknown one is not an attack. */
+    if (code == FZ_E_DENIED && is_final && q->proof.kind == API_PROOF_TOKEN)
         return refuse_unknown(q->api, q->request, ret_status, err);
     if (code != FZ_OK) {
         *ret_status = code == FZ_E_DENIED ? 401 : fz_code_http_status(code);
         return code;
     }
-    /* An admin token may do everything. */
+    /* An admin may do everything. */
     if (!(grant.scopes & (q->scope | STORE_SCOPE_ADMIN))) {
         char text[96];
-        snprintf(text, sizeof(text), "this token lacks the scope '%s'", scope_name(q->scope));
+        snprintf(text, sizeof(text), "this %s lacks the scope '%s'",
+                 grant.token_id < 0 ? "user" : "token", scope_name(q->scope));
         return deny(403, ret_status, err, text);
     }
     *ret = grant;
@@ -169,7 +172,7 @@ api_authorize_token(struct api *api, struct http_request *request, const char *t
     enum fz_code code = need_token(token, ret_status, err);
     if (code != FZ_OK)
         return code;
-    const struct question question = {api, request, token, scope};
+    const struct question question = {api, request, {API_PROOF_TOKEN, token}, scope};
     bool is_settled;
     code = decide_now(&question, ret, &is_settled, ret_status, err);
     if (is_settled)
@@ -186,8 +189,8 @@ api_authorize_token(struct api *api, struct http_request *request, const char *t
 
 struct pending {
     struct api_tokens_waiter waiter; /* the first member */
-    struct question question;        /* about `token` below */
-    char token[TOKEN_MAX];
+    struct question question;        /* about `text` below */
+    char text[TOKEN_MAX];
 };
 
 static void
@@ -217,9 +220,12 @@ decide_later(const struct question *q, struct fz_error *err)
     if (!pending)
         return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
     *pending = (struct pending){.waiter.done = on_read, .question = *q};
-    snprintf(pending->token, sizeof(pending->token), "%s", q->token);
-    pending->question.token = pending->token; /* q->token may be on the caller's stack */
-    bool hurry = api_rate_wait_s(q->api->wrong_tokens, &key, fz_time_monotonic_ms()) == 0;
+    snprintf(pending->text, sizeof(pending->text), "%s", q->proof.text);
+    pending->question.proof.text = pending->text; /* that may be on the caller's stack */
+    /* A new session is in the set before its browser knows of it (api_senders_changed()), unless
+     * another server has made it. */
+    bool hurry = q->proof.kind == API_PROOF_TOKEN &&
+                 api_rate_wait_s(q->api->wrong_tokens, &key, fz_time_monotonic_ms()) == 0;
     /* Before the wait begins: `done` may run before api_tokens_wait() returns. */
     http_authorize_later(q->request);
     api_tokens_wait(q->api->tokens, hurry, &pending->waiter);
@@ -230,42 +236,70 @@ enum fz_code
 api_find_project(struct api_call *call, const char *name, int64_t *ret, struct fz_error *err)
 {
     struct store_project project;
-    int64_t own = 0;
-    enum fz_code code = store_token_project(call->store, http_token_id(call->request), &own, err);
-    if (code != FZ_OK)
-        return code;
-    code = find_project(call->store, name, call->arena, &project, err);
+    enum fz_code code = find_project(call->store, name, call->arena, &project, err);
+    bool is_own = code == FZ_OK && api_tokens_scopes(call->api->tokens,
+                                                     http_token_id(call->request), project.id) != 0;
     /* Another team's project looks like one that does not exist, so that names cannot be tried. */
-    if (code == FZ_E_NOT_FOUND || code == FZ_E_MALFORMED ||
-        (code == FZ_OK && own != 0 && own != project.id))
+    if (code == FZ_E_NOT_FOUND || code == FZ_E_MALFORMED || (code == FZ_OK && !is_own))
         return fz_fail(err, FZ_E_NOT_FOUND, "no project '%.64s'", name);
     if (code == FZ_OK)
         *ret = project.id;
     return code;
 }
 
+/* Texts of a proof that are not in the request as they are. */
+struct proof_room {
+    char token[API_TOKEN_ROOM];
+    char cookie[API_COOKIE_ROOM];
+    char user[STORE_EMAIL_MAX + 1];
+};
+
+/* A token wins, since it was sent on purpose. Then the proxy's word: a cookie may be left from
+ * somebody else. proof->text is NULL if there is none. */
+static void
+find_proof(const struct api *api, const struct http_request *request, unsigned scope,
+           struct proof_room *room, struct api_proof *ret)
+{
+    const struct api_route *route = api_route_of(request);
+    const char *token = route && route->find_token ? route->find_token(request, room->token) : NULL;
+    if (!token)
+        token = find_token(request, scope);
+    *ret = (struct api_proof){API_PROOF_TOKEN, token};
+    /* The page uses the API alone; under other clients' paths a browser's login means nothing. */
+    if (token || !route || !fz_text_has_prefix(route->pattern, "/api/v1/"))
+        return;
+    if (api_proxy_user(api, request, room->user))
+        *ret = (struct api_proof){API_PROOF_USER, room->user};
+    else if (api_cookie(api, request, room->cookie))
+        *ret = (struct api_proof){API_PROOF_SESSION, room->cookie};
+}
+
 enum fz_code
 api_authorize(void *app, struct http_request *request, unsigned scope, int64_t *ret_project_id,
               int64_t *ret_token_id, int *ret_status, struct fz_error *err)
 {
+    struct api *api = app;
     const struct api_route *route = api_route_of(request);
-    char room[API_TOKEN_ROOM];
-    const char *token = route && route->find_token ? route->find_token(request, room) : NULL;
-    if (!token)
-        token = find_token(request, scope);
+    struct proof_room room;
+    struct api_proof proof;
+    find_proof(api, request, scope, &room, &proof);
     /* An envelope may have the DSN in its own header, so its start must be read before the
      * sender is known. */
-    if (!token && route && route->token_may_come_late) {
-        http_limit_body(request, ((struct api *)app)->config.limits->late_token_bytes);
+    if (!proof.text && route && route->token_may_come_late) {
+        http_limit_body(request, api->config.limits->late_token_bytes);
         *ret_project_id = *ret_token_id = 0;
         return FZ_OK;
     }
-    struct api *api = app;
     struct api_grant grant = {0};
-    enum fz_code code = need_token(token, ret_status, err);
+    enum fz_code code = need_token(proof.text, ret_status, err);
+    /* Before anything is known of the login, so that another site learns nothing of it. */
+    if (code == FZ_OK && proof.kind != API_PROOF_TOKEN) {
+        code = api_check_origin(api, request, true, err);
+        *ret_status = 403;
+    }
     if (code != FZ_OK)
         return code;
-    const struct question question = {api, request, token, scope};
+    const struct question question = {api, request, proof, scope};
     bool is_settled;
     code = decide_now(&question, &grant, &is_settled, ret_status, err);
     if (!is_settled) {

@@ -1,6 +1,8 @@
 /* What every handler does alike: a connection and an arena, its query, its answer. */
 
+#include "base/time.h"
 #include "server/api/api_object.h"
+#include "server/api/api_session.h"
 #include "server/report/columns.h"
 #include "storage/store_blobs.h"
 #include "storage/store_request.h"
@@ -50,6 +52,27 @@ api_store_put(struct api *api, struct store *store)
         store_close(store);
 }
 
+/* The session whose cookie the request carries, if its use is to be noted again; else 0. */
+static int64_t
+find_session(const struct api *api, const struct http_request *request)
+{
+    char cookie[API_COOKIE_ROOM];
+    if (http_token_id(request) == 0 || !api_cookie(api, request, cookie))
+        return 0;
+    const struct api_set_session session = api_tokens_session(api->tokens, cookie);
+    return fz_time_now_ms() - session.used_ms > STORE_WEB_TOUCH_MS ? session.id : 0;
+}
+
+/* After the answer, so that no request waits for it. */
+static void
+touch(struct api *api, int64_t session)
+{
+    struct store *store = NULL;
+    if (api_store_get(api, &store, NULL) == FZ_OK)
+        fz_ignore(store_web_session_touch(store, session, NULL)); /* the next request tries again */
+    api_store_put(api, store);
+}
+
 void
 api_run(void *app, struct http_request *request, api_work_fn work, void *user)
 {
@@ -65,6 +88,7 @@ api_run(void *app, struct http_request *request, api_work_fn work, void *user)
         .user = user,
     };
     struct fz_error err = {.code = FZ_OK, .offset = -1};
+    int64_t session = find_session(api, request); /* before it is answered, and gone */
     enum fz_code code = api_store_get(api, &call.store, &err);
     if (code == FZ_OK)
         code = work(&call, &err);
@@ -73,7 +97,10 @@ api_run(void *app, struct http_request *request, api_work_fn work, void *user)
     api_gate_leave(&call);
     fz_buffer_deinit(&call.out);
     if (code != FZ_OK)
-        http_respond_error_status(request, fz_code_http_status(code), &err, call.detail);
+        http_respond_error_status(request, call.status ? call.status : fz_code_http_status(code),
+                                  &err, call.detail);
+    if (session)
+        touch(api, session);
 }
 
 const struct api_route *
@@ -85,7 +112,8 @@ api_route_of(const struct http_request *request)
 bool
 api_token_may(struct api *api, const struct http_request *request, unsigned scope)
 {
-    unsigned scopes = api_tokens_scopes(api->tokens, http_token_id(request));
+    unsigned scopes =
+        api_tokens_scopes(api->tokens, http_token_id(request), http_project_id(request));
     return (scopes & (scope | STORE_SCOPE_ADMIN)) != 0;
 }
 
@@ -100,6 +128,12 @@ api_open_symbols_project(const struct api *api)
 {
     const char *name = api->config.symbolicate_v5_project;
     return name && *name ? name : NULL;
+}
+
+struct web *
+api_web(const struct api *api)
+{
+    return api->config.web;
 }
 
 struct blob_store *

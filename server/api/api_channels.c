@@ -128,7 +128,7 @@ read_name(struct api_call *call, const json_t *root, struct store_channel *ret,
 {
     const char *name = json_string_value(json_object_get(root, "name"));
     if (!name || !*name || strlen(name) > NAME_BYTES || strpbrk(name, "\r\n"))
-        return wrong(call, "name", "no text of 1 to 100 bytes on one line", err);
+        return wrong(call, "name", "not a text of 1 to 100 bytes on one line", err);
     ret->name = fz_arena_text(call->arena, fz_span_cstr(name));
     return ret->name ? FZ_OK : fz_arena_fail(call->arena, err);
 }
@@ -139,7 +139,7 @@ read_to(struct api_call *call, const json_t *list, struct store_channel *ret, st
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text = fz_buffer_make(0);
     size_t n = json_array_size(list);
     if (!json_is_array(list) || n == 0 || n > NET_MAIL_TO_MAX)
-        return wrong(call, "to", "no array of 1 to 50 addresses", err);
+        return wrong(call, "to", "not an array of 1 to 50 addresses", err);
     for (size_t i = 0; i < n; i++) {
         const char *address = json_string_value(json_array_get(list, i));
         /* Storage keeps one a line; whether it is an address is checked with the channel. */
@@ -166,11 +166,11 @@ read_target(struct api_call *call, const json_t *root, struct store_channel *ret
     enum fz_code code = FZ_OK;
     if (json_object_get(root, other))
         return wrong(call, other,
-                     is_mail ? "a channel of mail has addresses (to)"
-                             : "only a channel of mail has addresses",
+                     is_mail ? "a channel of mail has no URL; send the addresses as to"
+                             : "only a channel of mail has addresses; send the url",
                      err);
     if (!is_mail && !url)
-        return wrong(call, "url", "no text", err);
+        return wrong(call, "url", "not a text", err);
     if (!is_mail)
         ret->target = fz_arena_text(call->arena, fz_span_cstr(url));
     if (!is_mail && !ret->target)
@@ -199,7 +199,7 @@ read_query(struct api_call *call, const json_t *root, struct store_channel *ret,
     const char *text = json_string_value(json_object_get(root, "query"));
     struct store_query query;
     if (!text)
-        return wrong(call, "query", "no text", err);
+        return wrong(call, "query", "not a text", err);
     enum fz_code code = query_parse(fz_span_cstr(text), fz_time_now_ms(), &arena, &query, err);
     if (code == FZ_E_MALFORMED) {
         /* Where in the query: its bytes are those of the value, not of the body. */
@@ -228,7 +228,8 @@ read_events(struct api_call *call, const json_t *list, struct store_channel *ret
                          err);
         ret->events |= 1u << kind;
     }
-    return ret->events ? FZ_OK : wrong(call, "events", "no array of types of events", err);
+    return ret->events ? FZ_OK
+                       : wrong(call, "events", "not an array with at least one type of event", err);
 }
 
 static enum fz_code
@@ -239,7 +240,7 @@ read_count(struct api_call *call, const json_t *root, const char *member, const 
     char what[80];
     if (!value)
         return FZ_OK;
-    snprintf(what, sizeof(what), "no number from %u to %u", range[0], range[1]);
+    snprintf(what, sizeof(what), "not a number from %u to %u", range[0], range[1]);
     if (!json_is_integer(value) || json_integer_value(value) < range[0] ||
         json_integer_value(value) > range[1])
         return wrong(call, member, what, err);
@@ -325,7 +326,7 @@ api_channel_post(struct api_call *call, struct fz_error *err)
     if (code == FZ_OK && !*channel.target)
         return wrong(call, kind == ALERT_CHANNEL_MAIL ? "to" : "url", "it is missing", err);
     if (code == FZ_OK && !channel.is_enabled)
-        return wrong(call, "enabled", "a new channel is enabled", err);
+        return wrong(call, "enabled", "a new channel is always enabled; change it with PATCH", err);
     if (code == FZ_OK)
         code = store_channel_add(call->store, &channel, &channel.id, err);
     if (code == FZ_OK)
@@ -364,7 +365,7 @@ api_channel_patch(struct api_call *call, struct fz_error *err)
     if (code == FZ_OK)
         code = api_channel_find(call, &channel, err);
     if (code == FZ_OK && json_object_get(root, "kind"))
-        return wrong(call, "kind", "it cannot be changed", err);
+        return wrong(call, "kind", "it cannot be changed; make a new channel", err);
     if (code == FZ_OK)
         code = read_members(call, root, &channel, err);
     if (code == FZ_OK)

@@ -22,6 +22,7 @@ enum api_body {
     API_BODY_SYMBOLS,  /* in a file, limit symbol_bytes */
     API_BODY_CHUNKS,   /* in a file, limit chunk_request_bytes and some more for the form */
     API_BODY_JSON,     /* in memory, limit json_bytes */
+    API_BODY_LOGIN,    /* in memory, a few KB: comes before anything is known of its sender */
 };
 
 /* What a route takes in, for rate limits and quotas; each kind is counted separately. */
@@ -41,6 +42,9 @@ typedef void (*api_limited_fn)(struct http_request *request, enum api_takes take
                                const char *scope, const char *limit);
 
 enum { API_TOKEN_ROOM = 512 };
+
+/* For api_authorize_token(): every token has one of these. */
+enum { API_ANY_SCOPE = 0xffff };
 
 /* Where a client puts its token; NULL: it sent none (then the places of our own API count). `room`
  * may hold it. Runs on the HTTP thread before the body is read: header, query and path only. */
@@ -87,8 +91,8 @@ const struct api_route *api_route_of(const struct http_request *request);
 /* What follows "Authorization: Bearer"; NULL without it. Borrowed from the request. */
 const char *api_bearer(const struct http_request *request);
 
-struct api_grant {                /* what a token allows */
-    int64_t token_id, project_id; /* project of the call */
+struct api_grant {                /* what a token or a login allows */
+    int64_t token_id, project_id; /* project of the call; token_id < 0: the user -token_id */
     unsigned scopes;              /* of enum store_scope */
 };
 
@@ -114,6 +118,7 @@ struct api_call {
     int64_t project_id;
     void *user;                 /* of api_run() */
     const char *detail;         /* JSON for the error's `detail`, in the arena; NULL = none */
+    int status;                 /* of the answer if the work fails; 0 = as its code says */
     struct fz_span report_body; /* of a report that is not stored any more; empty = it is */
     bool must_not_wait;         /* on a thread that others wait for */
     uint64_t gated;             /* api_fetch.h */
@@ -156,6 +161,8 @@ FZ_MUST_CHECK enum fz_code api_count_upload(struct api_call *call, uint64_t byte
                                             struct fz_error *err);
 
 const struct limits *api_limits(const struct api *api);
+/* api_config.web. */
+struct web *api_web(const struct api *api);
 struct blob_store *api_blobs(const struct api *api);
 struct metrics *api_metrics_of(const struct api *api); /* may be NULL */
 
@@ -166,9 +173,6 @@ struct metrics *api_metrics_of(const struct api *api); /* may be NULL */
 FZ_MUST_CHECK enum fz_code api_upload_add(struct api_call *call, int fd, uint64_t offset,
                                           uint64_t len, const char *name, struct store_upload *ret,
                                           struct fz_error *err);
-/* Copy them to a new file of the blob store's, for blob_put_fd(). */
-FZ_MUST_CHECK enum fz_code api_copy_range(struct api_call *call, int fd, uint64_t offset,
-                                          uint64_t len, int *ret_fd, struct fz_error *err);
 
 /*
  * Is what a request waits for done? Then answers it and sets *ret_done, else leaves both alone.

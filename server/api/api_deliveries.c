@@ -46,10 +46,11 @@ api_channel_test(struct api_call *call, struct fz_error *err)
         return code;
     /* Each holds a thread for up to ten seconds; the others are for other requests. */
     if (atomic_fetch_add(&call->api->n_tests, 1) >= TESTS_AT_ONCE)
-        code = fz_fail(err, FZ_E_UNAVAILABLE, "other channels are being tested");
+        code = fz_fail(err, FZ_E_UNAVAILABLE,
+                       "other channels are being tested; try again in 10 seconds");
     else
-        code =
-            outbox_test(call->api->config.alerts, &channel, project.name, "the API", &outcome, err);
+        code = outbox_test(call->api->config.alerts, &channel, project.name, "An API client",
+                           &outcome, err);
     atomic_fetch_sub(&call->api->n_tests, 1);
     if (code != FZ_OK)
         return code;

@@ -1,11 +1,13 @@
 /* The rules of grouping: GET and PUT /grouping, its dry run, and undo. */
 #include <jansson.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #include "base/json/scan.h"
 #include "base/json/write.h"
 #include "server/api/api_handlers.h"
 #include "server/api/api_object.h"
+#include "server/api/api_session.h"
 #include "server/group/group.h"
 #include "storage/store_rules.h"
 
@@ -165,8 +167,7 @@ run(struct api_call *call, struct store_rules_change *change, bool is_dry, struc
     struct store_rules_effect effect;
     enum fz_code code = parse(call, change->rules, &rules, err);
     if (code == FZ_OK)
-        code = store_token_label(call->store, http_token_id(call->request), call->arena,
-                                 &change->actor, err);
+        code = api_sender_name(call, &change->actor, err);
     if (code != FZ_OK)
         return code;
     if (change->rules && !*change->rules)
@@ -174,10 +175,14 @@ run(struct api_call *call, struct store_rules_change *change, bool is_dry, struc
     FZ_CLEANUP(keyer_deinit) struct keyer keyer = {.rules = &rules, .arena = fz_arena_make(0)};
     change->key_of = key_of;
     change->user = &keyer;
-    code =
-        is_dry
-            ? store_rules_try(call->store, call->project_id, change, call->arena, &effect, err)
-            : store_rules_apply(call->store, call->project_id, change, call->arena, &effect, err);
+    if (is_dry) {
+        code = store_rules_try(call->store, call->project_id, change, call->arena, &effect, err);
+    } else {
+        /* Before the transaction begins, so that a report that comes now waits as well. */
+        atomic_fetch_add(&call->api->n_moves, 1);
+        code = store_rules_apply(call->store, call->project_id, change, call->arena, &effect, err);
+        atomic_fetch_sub(&call->api->n_moves, 1);
+    }
     return code == FZ_OK ? answer_effect(call, &effect, err) : code;
 }
 

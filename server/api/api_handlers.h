@@ -6,6 +6,12 @@
 
 #include "server/api/api_client.h"
 
+FZ_MUST_CHECK enum fz_code api_access_projects(struct api_call *call,
+                                               struct fz_error *err); /* api_access.c */
+FZ_MUST_CHECK enum fz_code api_access_project_add(struct api_call *call, struct fz_error *err);
+FZ_MUST_CHECK enum fz_code api_access_tokens(struct api_call *call, struct fz_error *err);
+FZ_MUST_CHECK enum fz_code api_access_token_add(struct api_call *call, struct fz_error *err);
+FZ_MUST_CHECK enum fz_code api_access_token_revoke(struct api_call *call, struct fz_error *err);
 void api_report_post(void *app, struct http_request *request); /* api_submit.c */
 void api_symbolicate(void *app, struct http_request *request);
 FZ_MUST_CHECK enum fz_code api_report_list(struct api_call *call,
@@ -18,10 +24,14 @@ FZ_MUST_CHECK enum fz_code api_attachment_get(struct api_call *call,
 FZ_MUST_CHECK enum fz_code api_issue_list(struct api_call *call,
                                           struct fz_error *err); /* api_issue_list.c */
 FZ_MUST_CHECK enum fz_code api_value_list(struct api_call *call, struct fz_error *err);
+FZ_MUST_CHECK enum fz_code api_query_complete(struct api_call *call,
+                                              struct fz_error *err); /* api_complete.c */
 FZ_MUST_CHECK enum fz_code api_issue_get(struct api_call *call,
                                          struct fz_error *err); /* api_issue_get.c */
 FZ_MUST_CHECK enum fz_code api_issue_reports(struct api_call *call, struct fz_error *err);
 FZ_MUST_CHECK enum fz_code api_issue_variants(struct api_call *call, struct fz_error *err);
+FZ_MUST_CHECK enum fz_code api_issue_similar(struct api_call *call,
+                                             struct fz_error *err); /* api_issue_similar.c */
 FZ_MUST_CHECK enum fz_code api_session_list(struct api_call *call,
                                             struct fz_error *err); /* api_sessions.c */
 FZ_MUST_CHECK enum fz_code api_export_reports(struct api_call *call,
@@ -66,9 +76,7 @@ FZ_MUST_CHECK enum fz_code api_delivery_resend(struct api_call *call, struct fz_
 void api_healthz(void *app, struct http_request *request); /* api_status.c */
 void api_readyz(void *app, struct http_request *request);
 void api_openapi(void *app, struct http_request *request);
-void api_metrics(void *app, struct http_request *request);   /* api_metrics.c */
-void api_page(void *app, struct http_request *request);      /* api_status.c */
-void api_preflight(void *app, struct http_request *request); /* api_preflight.c */
+void api_metrics(void *app, struct http_request *request); /* api_metrics.c */
 
 /* For every path that pages of other origins may use: a route for its OPTIONS requests. */
 void api_add_preflights(struct api *api);

@@ -137,8 +137,8 @@ api_hide_copy(struct fz_span json, bool keeps_notable, struct fz_buffer *out, bo
     *ret_hidden = copy.hidden;
 }
 
-bool
-api_may_see_values(const struct api_call *call)
+static bool
+may_see_values(const struct api_call *call)
 {
     return api_token_may(call->api, call->request, STORE_SCOPE_VARIABLES);
 }
@@ -161,7 +161,7 @@ api_hide_values(struct api_call *call, const struct store_report *columns, struc
     static const char *const of_system[] = {"ips"};
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
     bool hidden = false;
-    if (result->len == 0 || api_may_see_values(call) || !has_any(*result))
+    if (result->len == 0 || may_see_values(call) || !has_any(*result))
         return FZ_OK;
     api_hide_copy(*result, is_format(columns, of_system, 1), &out, &hidden);
     enum fz_code code = fz_buffer_done(&out, err);
@@ -187,7 +187,7 @@ enum fz_code
 api_fetch_body(struct api_call *call, const struct store_report *columns, unsigned weight,
                struct fz_span *ret, struct fz_error *err)
 {
-    bool may_see = api_may_see_values(call);
+    bool may_see = may_see_values(call);
     if (!may_see && may_have_memory(columns)) {
         call->detail = "{\"scope\":\"variables\"}";
         return fz_fail(err, FZ_E_DENIED,

@@ -9,9 +9,6 @@
 
 #include "server/api/api_client.h"
 
-/* Does the request's token have the scope? */
-bool api_may_see_values(const struct api_call *call);
-
 /* A report's result as this call's token may see it: unchanged with the scope, or if there is nothing to leave out;
  * else a copy in the call's arena. An empty result stays. LIMIT, NO_MEMORY. */
 FZ_MUST_CHECK enum fz_code api_hide_values(struct api_call *call,

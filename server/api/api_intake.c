@@ -14,6 +14,9 @@
 /* A commit that takes longer has an unknown end. The client is to send the report again: it is
  * known then if it was stored. */
 enum { COMMIT_WITHIN_MS = 1800 };
+/* While reports move to other issues, which is one transaction: with SQLite commits wait for its end,
+ * and what the client sent again would wait as well. The committer gives up after about that time. */
+enum { COMMIT_WHILE_MOVING_MS = 20000 };
 
 struct batch {
     struct api_intake intake;
@@ -282,7 +285,8 @@ api_intake(const struct api_intake *intake, struct fz_error *err)
     }
     if (intake->arena) /* moved */
         fz_arena_init(intake->arena, intake->arena->cap);
-    http_answer_within(intake->request, COMMIT_WITHIN_MS);
+    http_answer_within(intake->request, atomic_load(&intake->api->n_moves) ? COMMIT_WHILE_MOVING_MS
+                                                                           : COMMIT_WITHIN_MS);
     size_t n = batch->n; /* `batch` may be gone after the last submission */
     atomic_store(&batch->n_open, n + 1);
     for (size_t i = 0; i < n; i++) {

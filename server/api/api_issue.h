@@ -9,6 +9,9 @@
 #include "storage/store_issue_list.h"
 #include "storage/store_issue_state.h"
 
+/* Digits of a variant's hash that the API shows everywhere, as a report that is not stored does. */
+enum { API_VARIANT_DIGITS = 16 };
+
 /*
  * The issue of {number} in the path; `rest` is what follows it there ("/reports"). One that was merged: the request is answered
  * with a redirect to the issue that has its reports, *ret_redirected is true and the handler returns. NOT_FOUND.

@@ -11,6 +11,7 @@
 #include "server/api/api_issue.h"
 #include "server/api/api_object.h"
 #include "server/api/api_query.h"
+#include "server/api/api_session.h"
 #include "server/query/query.h"
 #include "storage/store_issue_state.h"
 
@@ -48,8 +49,7 @@ read_asked(struct api_call *call, struct asked *ret, struct fz_error *err)
                                     .output_bytes = 2 * limits->json_bytes};
     enum fz_code code = find_number(call, &ret->number, err);
     if (code == FZ_OK)
-        code = store_token_label(call->store, http_token_id(call->request), call->arena,
-                                 &ret->actor, err);
+        code = api_sender_name(call, &ret->actor, err);
     if (code == FZ_OK)
         code = json_scan_load(http_body(call->request), &scan, NULL, &ret->root, err);
     if (code == FZ_OK && !json_is_object(ret->root))
@@ -205,33 +205,6 @@ check_members(const json_t *root, const char *known, struct fz_error *err)
     return FZ_OK;
 }
 
-void
-api_issue_write_terms(struct json_write *w, const struct store_issue *issue,
-                      const struct store_issue_terms *terms)
-{
-    if (issue->state == STORE_ISSUE_RESOLVED) {
-        json_write_open(w, "resolved_in", '[');
-        for (size_t i = 0; i < terms->n_fixes; i++) {
-            json_write_open(w, NULL, '{');
-            json_write_text(w, terms->fixes[i].is_next ? "after" : "version",
-                            terms->fixes[i].version);
-            json_write_text(w, "build", terms->fixes[i].build);
-            json_write_close(w, '}');
-        }
-        json_write_close(w, ']');
-    }
-    if (issue->state == STORE_ISSUE_IGNORED) {
-        json_write_open(w, "ignore_until", '{');
-        json_write_time(w, "time", terms->until_ms);
-        if (terms->n_reports)
-            json_write_u64(w, "reports", terms->n_reports);
-        if (terms->n_users)
-            json_write_u64(w, "users", terms->n_users);
-        json_write_text(w, "after", terms->above_version);
-        json_write_close(w, '}');
-    }
-}
-
 /* The issue as it is now, without its numbers. */
 static enum fz_code
 answer_state(struct api_call *call, int64_t number, struct fz_error *err)
@@ -311,13 +284,15 @@ answer_activity(struct api_call *call, int64_t number, int status, size_t limit,
 enum fz_code
 api_issue_activity(struct api_call *call, struct fz_error *err)
 {
-    int64_t number = 0;
+    struct store_issue issue;
+    bool is_redirected = false;
     size_t limit = 0;
-    enum fz_code code = find_number(call, &number, err);
+    enum fz_code code = api_query_limit(call->request, ACTIVITY_PAGE, ACTIVITY_MAX, &limit, err);
     if (code == FZ_OK)
-        code = api_query_limit(call->request, ACTIVITY_PAGE, ACTIVITY_MAX, &limit, err);
-    return code == FZ_OK
-               ? answer_activity(call, number, 200, limit, http_query(call->request, "cursor"), err)
+        code = api_issue_find(call, "/activity", &issue, &is_redirected, err);
+    return code == FZ_OK && !is_redirected
+               ? answer_activity(call, issue.number, 200, limit,
+                                 http_query(call->request, "cursor"), err)
                : code;
 }
 

@@ -115,7 +115,7 @@ write_variants(struct json_write *w, const struct store_variant *variants, size_
     json_write_open(w, "variants", '[');
     for (size_t i = 0; i < n; i++) {
         json_write_open(w, NULL, '{');
-        json_write_text(w, "variant", variants[i].sha256);
+        json_write_span(w, "variant", fz_span_make(variants[i].sha256, API_VARIANT_DIGITS));
         json_write_i64(w, "id", variants[i].number);
         json_write_text(w, "label", variants[i].label);
         json_write_u64(w, "reports", variants[i].n_reports);

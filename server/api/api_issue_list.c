@@ -52,6 +52,33 @@ api_issue_write_trend(struct json_write *w, const uint32_t *trend)
     json_write_close(w, ']');
 }
 
+void
+api_issue_write_terms(struct json_write *w, const struct store_issue *issue,
+                      const struct store_issue_terms *terms)
+{
+    if (issue->state == STORE_ISSUE_RESOLVED) {
+        json_write_open(w, "resolved_in", '[');
+        for (size_t i = 0; i < terms->n_fixes; i++) {
+            json_write_open(w, NULL, '{');
+            json_write_text(w, terms->fixes[i].is_next ? "after" : "version",
+                            terms->fixes[i].version);
+            json_write_text(w, "build", terms->fixes[i].build);
+            json_write_close(w, '}');
+        }
+        json_write_close(w, ']');
+    }
+    if (issue->state == STORE_ISSUE_IGNORED) {
+        json_write_open(w, "ignore_until", '{');
+        json_write_time(w, "time", terms->until_ms);
+        if (terms->n_reports)
+            json_write_u64(w, "reports", terms->n_reports);
+        if (terms->n_users)
+            json_write_u64(w, "users", terms->n_users);
+        json_write_text(w, "after", terms->above_version);
+        json_write_close(w, '}');
+    }
+}
+
 /* ---- the list ---------------------------------------------------------------------------- */
 
 static enum fz_code
@@ -106,6 +133,8 @@ api_issue_list(struct api_call *call, struct fz_error *err)
     json_write_time(&w, "trend_start", issues.trend.start_ms);
     json_write_i64(&w, "trend_step_ms", issues.trend.step_ms);
     json_write_text(&w, "next_cursor", page.next);
+    if (issues.n == 0)
+        api_search_write_notes(call, &w);
     return api_answer(call, 200, &w, '}', err);
 }
 

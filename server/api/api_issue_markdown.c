@@ -1,5 +1,4 @@
 /* An issue as Markdown: what it is, its stack, variants, where it happens, and values if they may be seen. */
-#include <stdio.h>
 #include <string.h>
 
 #include "base/json/scan.h"
@@ -8,6 +7,7 @@
 #include "server/api/api_export.h"
 #include "server/api/api_issue.h"
 #include "server/api/api_markdown.h"
+#include "server/api/api_object.h"
 #include "server/api/api_query.h"
 
 enum { VARIANTS_MAX = 20, SHARES_MAX = 10, JSON_DEPTH = 64 };
@@ -33,13 +33,33 @@ append_version(struct fz_buffer *out, const char *name, const char *version, con
     fz_buffer_text(out, " |\n");
 }
 
+/* A link as those of alerts are, where it is known how people reach the server; else the path. It names the project, since a
+ * token may be one of all projects. */
+static enum fz_code
+append_link(struct api_call *call, struct fz_buffer *out, int64_t number, struct fz_error *err)
+{
+    /* Nothing that ends a link or a row. The name of a project has less. */
+    static const char safe[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                               "-._~:/?[]@!$&+,;=%";
+    const struct outbox_setup *alerts = call->api->config.alerts;
+    const char *server = alerts && alerts->server ? alerts->server : "";
+    bool is_known = *server && !server[strspn(server, safe)];
+    struct store_project project;
+    enum fz_code code =
+        store_project_by_id(call->store, call->project_id, call->arena, &project, err);
+    if (code == FZ_OK)
+        fz_buffer_printf(out, "| Link | %s%s/api/v1/issues/%lld?project=%s%s |\n\n",
+                         is_known ? "<" : "`", is_known ? server : "", (long long)number,
+                         project.name, is_known ? ">" : "`");
+    return code;
+}
+
 static void
 append_head(struct fz_buffer *out, const struct store_issue *issue)
 {
-    char first[FZ_TIME_TEXT], last[FZ_TIME_TEXT], link[64];
+    char first[FZ_TIME_TEXT], last[FZ_TIME_TEXT];
     fz_time_format(issue->first_ms, first);
     fz_time_format(issue->last_ms, last);
-    snprintf(link, sizeof(link), "/api/v1/issues/%lld", (long long)issue->number);
     fz_buffer_printf(out, "# Issue %lld: ", (long long)issue->number);
     api_md_text(out, issue->title);
     fz_buffer_text(out, "\n\n| Issue | |\n|---|---|\n");
@@ -57,7 +77,6 @@ append_head(struct fz_buffer *out, const struct store_issue *issue)
     append_version(out, "First version", issue->first_version, issue->first_build);
     append_version(out, "Last version", issue->last_version, issue->last_build);
     api_markdown_row(out, "Assignee", issue->assignee);
-    fz_buffer_printf(out, "| Link | `%s` |\n\n", link);
 }
 
 static void
@@ -146,6 +165,9 @@ api_issue_markdown(struct api_call *call, const struct store_issue_details *deta
         return code;
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
     append_head(&out, &details->listed.issue);
+    code = append_link(call, &out, details->listed.issue.number, err);
+    if (code != FZ_OK)
+        return code;
     if (report) {
         fz_buffer_text(&out, "## Stack\n\n");
         api_markdown_stack(&out, report);

@@ -42,6 +42,7 @@ struct api {
     struct api_route rows[API_ROUTES_MAX]; /* each with the defaults of its table */
     size_t n_routes;
     atomic_uint n_tests; /* of channels, under way */
+    atomic_uint n_moves; /* of reports to other issues, under way: commits may take long */
     pthread_mutex_t pool_lock;
     struct store *pool[API_POOL_MAX]; /* connections that are not in use */
     size_t n_pool;

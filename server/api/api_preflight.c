@@ -30,32 +30,8 @@ has_options(const struct api *api, const char *pattern)
     return false;
 }
 
-void
-api_add_preflights(struct api *api)
-{
-    const char *origins = api->config.cors_origins;
-    unsigned flags = HTTP_ROUTE_CORS | (origins && *origins ? HTTP_ROUTE_ORIGINS : 0);
-    /* Only those so far: the ones that are added here are OPTIONS themselves. */
-    size_t n = api->n_routes;
-    for (size_t i = 0; i < n && api->n_routes < API_ROUTES_MAX; i++) {
-        const struct http_route *route = &api->routes[i];
-        /* Client protocols with an OPTIONS row of their own answer as their original does. */
-        if (!(route->flags & flags) || has_options(api, route->pattern))
-            continue;
-        api->routes[api->n_routes++] = (struct http_route){
-            .method = "OPTIONS",
-            .pattern = route->pattern,
-            .name = "preflight",
-            /* No scope: a browser sends no token with this request. */
-            .handle = api_preflight,
-            .flags = route->flags & (HTTP_ROUTE_LOOSE | HTTP_ROUTE_ANYWHERE),
-            .user = route->pattern,
-        };
-    }
-}
-
-void
-api_preflight(void *app, struct http_request *request)
+static void
+preflight(void *app, struct http_request *request)
 {
     const struct api *api = app;
     const char *pattern = http_route_user(request), *origin = http_header(request, "Origin");
@@ -84,6 +60,30 @@ api_preflight(void *app, struct http_request *request)
     /* Otherwise a browser asks again before every request. */
     http_add_header(request, "Access-Control-Max-Age", "3600");
     http_respond(request, 204, NULL, (struct fz_span){NULL, 0});
+}
+
+void
+api_add_preflights(struct api *api)
+{
+    const char *origins = api->config.cors_origins;
+    unsigned flags = HTTP_ROUTE_CORS | (origins && *origins ? HTTP_ROUTE_ORIGINS : 0);
+    /* Only those so far: the ones that are added here are OPTIONS themselves. */
+    size_t n = api->n_routes;
+    for (size_t i = 0; i < n && api->n_routes < API_ROUTES_MAX; i++) {
+        const struct http_route *route = &api->routes[i];
+        /* Client protocols with an OPTIONS row of their own answer as their original does. */
+        if (!(route->flags & flags) || has_options(api, route->pattern))
+            continue;
+        api->routes[api->n_routes++] = (struct http_route){
+            .method = "OPTIONS",
+            .pattern = route->pattern,
+            .name = "preflight",
+            /* No scope: a browser sends no token with this request. */
+            .handle = preflight,
+            .flags = route->flags & (HTTP_ROUTE_LOOSE | HTTP_ROUTE_ANYWHERE),
+            .user = route->pattern,
+        };
+    }
 }
 
 void

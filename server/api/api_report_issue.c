@@ -5,10 +5,11 @@
 #include "base/json/walk.h"
 #include "base/json/write.h"
 #include "base/text.h"
+#include "server/api/api_issue.h"
 #include "server/group/group.h"
 #include "storage/store_issues.h"
 
-enum { SHORT_HASH = 8 }; /* bytes that a report shows, as one that is not stored does */
+enum { SHORT_HASH = API_VARIANT_DIGITS / 2 }; /* bytes of a key that a report shows */
 
 /* Why the report belongs to its issue. A stack that this program cannot read has no words. */
 static enum fz_code
@@ -49,7 +50,7 @@ write_issue(struct api_call *call, const struct store_report_issue *issue, struc
     json_write_open(&w, NULL, '{');
     json_write_i64(&w, "number", issue->number);
     json_write_text(&w, "title", issue->title);
-    json_write_span(&w, "variant", fz_span_make(issue->variant, 2 * SHORT_HASH));
+    json_write_span(&w, "variant", fz_span_make(issue->variant, API_VARIANT_DIGITS));
     json_write_text(&w, "label", issue->label);
     enum fz_code code = write_words(call, issue, &w, err);
     json_write_close(&w, '}');

@@ -176,6 +176,8 @@ api_report_page(struct api_call *call, const struct store_query *query, struct f
     /* Only on request: counting may take longer than the page. */
     code = append_count(call, query, &w, err);
     json_write_text(&w, "next_cursor", page.next);
+    if (page.n == 0)
+        api_search_write_notes(call, &w);
     return code != FZ_OK ? code : api_answer(call, 200, &w, '}', err);
 }
 

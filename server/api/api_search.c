@@ -76,3 +76,44 @@ api_search_of_issue(struct api_call *call, int64_t number, struct store_query *q
     query->conditions = conditions;
     return FZ_OK;
 }
+
+/* The key of the first "key:value" in a text; NULL: there is none. */
+static const char *
+find_key(const char *text)
+{
+    while (*text) {
+        text += strspn(text, " \t");
+        text += *text == '-';
+        size_t len = strcspn(text, " \t"), key = strcspn(text, ": \t");
+        enum store_field field =
+            key + 1 < len ? store_field_find(fz_span_make(text, key)) : STORE_FIELDS;
+        if (field < STORE_FIELDS)
+            return store_field_row(field)->name;
+        if (key + 1 < len && key > 4 && strncmp(text, "tag.", 4) == 0)
+            return "tag.NAME";
+        text += len;
+    }
+    return NULL;
+}
+
+void
+api_search_write_notes(struct api_call *call, struct json_write *w)
+{
+    const char *name, *key = NULL;
+    for (size_t i = 0; !key && (name = http_query_name(call->request, i)) != NULL; i++) {
+        const char *value = http_query_value(call->request, i);
+        if (strcmp(name, "q") == 0 && value)
+            key = find_key(value);
+    }
+    const char *note =
+        key ? fz_arena_printf(call->arena,
+                              "q is searched for as it is; conditions are read from query: "
+                              "query=%s:VALUE",
+                              key)
+            : NULL;
+    if (!note)
+        return;
+    json_write_open(w, "notes", '[');
+    json_write_text(w, NULL, note);
+    json_write_close(w, ']');
+}

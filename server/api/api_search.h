@@ -17,6 +17,9 @@ FZ_MUST_CHECK enum fz_code api_search_read(struct api_call *call, const char *ot
 FZ_MUST_CHECK enum fz_code api_search_of_issue(struct api_call *call, int64_t number,
                                                struct store_query *query, struct fz_error *err);
 
+/* "notes", for an answer without results: where q= has what looks like conditions, how they are written. */
+void api_search_write_notes(struct api_call *call, struct json_write *w);
+
 /* Answer with a page of the reports that meet the query; reads sort, count, limit and cursor. */
 FZ_MUST_CHECK enum fz_code api_report_page(struct api_call *call, const struct store_query *query,
                                            struct fz_error *err);

@@ -43,13 +43,24 @@ api_count_found(struct store *store, int64_t project_id, const struct proto_inta
     return store_session_put(store, project_id, &update, arena, err);
 }
 
+/* Without sessions there is no rate, neither 0 nor 1. */
+static void
+append_rate(struct json_write *w, const char *key, uint64_t crashed, uint64_t all)
+{
+    char rate[32];
+    if (!all)
+        return;
+    /* The JSON writer has no fractions; six digits show one crash in a million. */
+    snprintf(rate, sizeof(rate), "%.6f", 1 - (double)crashed / (double)all);
+    json_write_raw(w, key, rate);
+}
+
 static void
 append_release(struct json_write *w, const struct store_session_count *count)
 {
     static const char *const names[STORE_SESSION_OUTCOMES] = {"healthy", "errored", "abnormal",
                                                               "crashed"};
     uint64_t all = 0;
-    char rate[32];
     json_write_open(w, NULL, '{');
     /* A client without a release is counted too, in a row without this member. */
     if (*count->release)
@@ -61,13 +72,9 @@ append_release(struct json_write *w, const struct store_session_count *count)
     json_write_u64(w, "sessions", all);
     for (size_t i = 0; i < STORE_SESSION_OUTCOMES; i++)
         json_write_u64(w, names[i], count->n[i]);
-    /* Without sessions there is no rate, neither 0 nor 1. */
-    if (all) {
-        double crashed = (double)count->n[STORE_SESSION_CRASHED] / (double)all;
-        /* The JSON writer has no fractions; six digits show one crash in a million. */
-        snprintf(rate, sizeof(rate), "%.6f", 1 - crashed);
-        json_write_raw(w, "crash_free", rate);
-    }
+    append_rate(w, "crash_free", count->n[STORE_SESSION_CRASHED], all);
+    json_write_u64(w, "users", count->n_users);
+    append_rate(w, "crash_free_users", count->n_crashed_users, count->n_users);
     /* Sums are kept per day, so there is no finer time. */
     json_write_time(w, "first_day", count->first_day_ms);
     json_write_time(w, "last_day", count->last_day_ms);

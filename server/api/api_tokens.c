@@ -2,36 +2,23 @@
 
 #include <pthread.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
-#include "base/arena.h"
 #include "base/log.h"
-#include "base/text.h"
 #include "base/time.h"
-#include "storage/store.h"
 #include "storage/store_request.h"
 
 /* How often it is read: regularly, and at most, so that neither many tokens nor many wrong ones
  * keep the database busy: a reading is followed by a pause of at least ten times its length. */
 enum { READ_EVERY_MS = 500, READ_MAX_EVERY_MS = 1000, PAUSE_MIN_MS = 10, PAUSE_FACTOR = 10 };
-static const size_t SET_BYTES = 64 * 1024 * 1024;
-
-struct set {
-    struct fz_arena arena;
-    struct store_token_known *tokens; /* by hash */
-    size_t n_tokens;
-    struct store_project *projects;
-    size_t n_projects;
-};
-
 struct api_tokens {
     struct store *store; /* the thread's */
+    struct store_web_limits limits;
     pthread_t thread;
     pthread_mutex_t lock; /* all below */
     pthread_cond_t wake;  /* the thread: a request is in a hurry, or the end */
     pthread_cond_t read;  /* a reading ended */
-    struct set *set;
+    struct api_set *set;
     int64_t set_ms;            /* monotonic: when the reading of the set began; */
     int64_t reading_ms;        /* the reading in progress, 0 = none */
     uint64_t n_begun, n_ended; /* readings */
@@ -41,137 +28,38 @@ struct api_tokens {
     bool is_hurried, is_stopped;
 };
 
-static void
-destroy_set(struct set *set)
-{
-    if (!set)
-        return;
-    fz_arena_deinit(&set->arena);
-    free(set);
-}
-
-static void
-destroy_setp(struct set **set)
-{
-    destroy_set(*set);
-}
-
-static int
-compare_hashes(const void *a, const void *b)
-{
-    const struct store_token_known *x = a, *y = b;
-    return memcmp(x->sha256, y->sha256, sizeof(x->sha256));
-}
-
-static enum fz_code
-read_set(struct store *store, struct set **ret, struct fz_error *err)
-{
-    FZ_CLEANUP(destroy_setp) struct set *set = calloc(1, sizeof(*set));
-    if (!set)
-        return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
-    fz_arena_init(&set->arena, SET_BYTES);
-    enum fz_code code = store_token_known(store, &set->arena, &set->tokens, &set->n_tokens, err);
-    if (code == FZ_OK)
-        code = store_project_list(store, &set->arena, &set->projects, &set->n_projects, err);
-    if (code != FZ_OK)
-        return code;
-    /* qsort() must not get NULL, even for no elements. */
-    if (set->n_tokens)
-        qsort(set->tokens, set->n_tokens, sizeof(set->tokens[0]), compare_hashes);
-    *ret = fz_take(&set);
-    return FZ_OK;
-}
-
 /* ---- asking the set ---------------------------------------------------------------------- */
 
-/* Found by the start of its hash, which says nothing about the token; all of it is compared in
- * constant time. Under the lock. */
-static const struct store_token_known *
-find_token(const struct set *set, const char *sha256)
-{
-    enum { START = 16 };
-    size_t low = 0, high = set->n_tokens;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (memcmp(set->tokens[middle].sha256, sha256, START) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    const struct store_token_known *found = NULL;
-    for (size_t i = low; i < set->n_tokens; i++) {
-        const struct store_token_known *token = &set->tokens[i];
-        /* Sorted, so the rest cannot have this start. */
-        if (memcmp(token->sha256, sha256, START) != 0)
-            break;
-        if (fz_equal_constant_time(fz_span_cstr(token->sha256), fz_span_cstr(sha256)))
-            found = token;
-    }
-    return found;
-}
-
-/* 0: no such project. Under the lock. */
-static int64_t
-find_project(const struct set *set, const char *name)
-{
-    /* Clients of Sentry know a project by its number, people by its name. */
-    uint64_t number = 0;
-    bool is_number = fz_text_u64(fz_span_cstr(name), &number) && number <= INT64_MAX;
-    int64_t by_number = 0;
-    for (size_t i = 0; i < set->n_projects; i++) {
-        /* A name wins over a number: a project may be named "42". */
-        if (strcmp(set->projects[i].name, name) == 0)
-            return set->projects[i].id;
-        if (is_number && set->projects[i].id == (int64_t)number)
-            by_number = set->projects[i].id;
-    }
-    return by_number;
-}
-
 enum fz_code
-api_tokens_find(struct api_tokens *tokens, const char *token, const char *project,
+api_tokens_find(struct api_tokens *tokens, const struct api_proof *proof, const char *project,
                 struct api_grant *ret, struct fz_error *err)
 {
-    char hash[FZ_SHA256_TEXT];
-    fz_sha256_hex(fz_span_cstr(token), hash);
     int64_t now = fz_time_monotonic_ms();
     pthread_mutex_lock(&tokens->lock);
     /* An old set may have a token that was revoked since. */
     bool is_old = now - tokens->set_ms > API_TOKENS_TRUST_MS;
-    const struct store_token_known *known = find_token(tokens->set, hash);
-    struct api_grant grant = {0};
-    if (known)
-        grant = (struct api_grant){known->id, known->project_id, known->scopes};
-    int64_t asked = grant.project_id;
-    /* A token without a project (an admin's) is for any of them; "default" exists from the
-     * start. */
-    if (known && (project || grant.project_id == 0))
-        asked = find_project(tokens->set, project ? project : "default");
+    enum fz_code code =
+        is_old ? FZ_E_UNAVAILABLE : api_set_find(tokens->set, proof, project, ret, err);
     pthread_mutex_unlock(&tokens->lock);
-    if (is_old)
-        return fz_fail(err, FZ_E_UNAVAILABLE, "the database does not answer; try again");
-    if (!known)
-        return fz_fail(err, FZ_E_DENIED, "the token is unknown or was revoked");
-    /* A project that is not this token's looks like one that does not exist. */
-    if (asked == 0 || (grant.project_id != 0 && grant.project_id != asked))
-        return fz_fail(err, FZ_E_NOT_FOUND, "no project '%.64s'", project ? project : "default");
-    grant.project_id = asked;
-    *ret = grant;
-    return FZ_OK;
+    return is_old ? fz_fail(err, code, "the database does not answer; try again") : code;
 }
 
 unsigned
-api_tokens_scopes(struct api_tokens *tokens, int64_t token_id)
+api_tokens_scopes(struct api_tokens *tokens, int64_t sender, int64_t project_id)
 {
-    unsigned scopes = 0;
     pthread_mutex_lock(&tokens->lock);
-    for (size_t i = 0; i < tokens->set->n_tokens; i++) {
-        /* The set is sorted by hash, and this is asked only by those who wait for a report. */
-        if (tokens->set->tokens[i].id == token_id)
-            scopes = tokens->set->tokens[i].scopes;
-    }
+    unsigned scopes = api_set_scopes(tokens->set, sender, project_id);
     pthread_mutex_unlock(&tokens->lock);
     return scopes;
+}
+
+struct api_set_session
+api_tokens_session(struct api_tokens *tokens, const char *cookie)
+{
+    pthread_mutex_lock(&tokens->lock);
+    struct api_set_session session = api_set_session(tokens->set, cookie);
+    pthread_mutex_unlock(&tokens->lock);
+    return session;
 }
 
 bool
@@ -300,7 +188,7 @@ static void
 read_once(struct api_tokens *tokens, int64_t now)
 {
     struct fz_error err = {.offset = -1};
-    struct set *set = NULL;
+    struct api_set *set = NULL;
     pthread_mutex_lock(&tokens->lock);
     tokens->reading_ms = now;
     tokens->is_hurried = false;
@@ -309,12 +197,13 @@ read_once(struct api_tokens *tokens, int64_t now)
     for (struct api_tokens_waiter *waiter = tokens->waiters; waiter; waiter = waiter->next)
         waiter->is_seen = true;
     pthread_mutex_unlock(&tokens->lock);
-    enum fz_code code = read_set(tokens->store, &set, &err);
+    enum fz_code code = api_set_read(tokens->store, &tokens->limits, &set, &err);
     if (code == FZ_E_UNAVAILABLE)
-        code = read_set(tokens->store, &set, &err); /* perhaps only an idle connection was cut */
+        code = api_set_read(tokens->store, &tokens->limits, &set,
+                            &err); /* perhaps only an idle connection was cut */
     pthread_mutex_lock(&tokens->lock);
     /* A failed reading leaves the old set, which is trusted for a while. */
-    struct set *old = set ? tokens->set : NULL;
+    struct api_set *old = set ? tokens->set : NULL;
     if (set) {
         tokens->set = set;
         /* The start of the reading, not its end: what was committed in between may be missing. */
@@ -330,7 +219,7 @@ read_once(struct api_tokens *tokens, int64_t now)
     if (code != FZ_OK)
         fz_log(FZ_LOG_WARN, "tokens cannot be read", "error=\"%.200s\"", err.text);
     /* Not under the lock: freeing many thousands of tokens takes time. */
-    destroy_set(old);
+    api_set_destroy(old);
     /* Without the lock, since they ask the set again. */
     call_waiters(waiters, code, &err);
 }
@@ -352,7 +241,7 @@ static void
 destroy(struct api_tokens *tokens)
 {
     store_close(tokens->store);
-    destroy_set(tokens->set);
+    api_set_destroy(tokens->set);
     pthread_mutex_destroy(&tokens->lock);
     pthread_cond_destroy(&tokens->wake);
     pthread_cond_destroy(&tokens->read);
@@ -360,11 +249,13 @@ destroy(struct api_tokens *tokens)
 }
 
 enum fz_code
-api_tokens_start(const char *database_url, struct api_tokens **ret, struct fz_error *err)
+api_tokens_start(const char *database_url, const struct store_web_limits *limits,
+                 struct api_tokens **ret, struct fz_error *err)
 {
     struct api_tokens *tokens = calloc(1, sizeof(*tokens));
     if (!tokens)
         return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
+    tokens->limits = *limits;
     pthread_mutex_init(&tokens->lock, NULL);
     pthread_condattr_t clock;
     pthread_condattr_init(&clock);
@@ -378,7 +269,7 @@ api_tokens_start(const char *database_url, struct api_tokens **ret, struct fz_er
     /* Before the reading, as in read_once(). */
     tokens->set_ms = fz_time_monotonic_ms();
     if (code == FZ_OK)
-        code = read_set(tokens->store, &tokens->set, err);
+        code = api_set_read(tokens->store, &tokens->limits, &tokens->set, err);
     if (code == FZ_OK && pthread_create(&tokens->thread, NULL, run, tokens) != 0)
         code = fz_fail(err, FZ_E_UNAVAILABLE, "cannot start a thread");
     if (code != FZ_OK) {

@@ -23,9 +23,10 @@
 
 enum { COPY_BYTES = 1024 * 1024, NAME_MAX_LEN = 255, PUT_TRIES = 3 };
 
-enum fz_code
-api_copy_range(struct api_call *call, int fd, uint64_t offset, uint64_t len, int *ret_fd,
-               struct fz_error *err)
+/* To a new file of the blob store's, for blob_put_fd(). */
+static enum fz_code
+copy_range(struct api_call *call, int fd, uint64_t offset, uint64_t len, int *ret_fd,
+           struct fz_error *err)
 {
     FZ_CLEANUP(fz_closep) int to = -1;
     enum fz_code code = blob_temp(call->api->blobs, &to, err);
@@ -102,7 +103,7 @@ api_upload_add(struct api_call *call, int fd, uint64_t offset, uint64_t len, con
     FZ_CLEANUP(fz_closep) int file = -1;
     /* A part of a form is copied first: a blob is a whole file. */
     bool is_whole = offset == 0 && len == (uint64_t)info.st_size; /* is a file of its own */
-    enum fz_code code = is_whole ? FZ_OK : api_copy_range(call, fd, offset, len, &file, err);
+    enum fz_code code = is_whole ? FZ_OK : copy_range(call, fd, offset, len, &file, err);
     /* The blob of an equal file may have been deleted between the two steps: put it again. */
     for (int i = 0; code == FZ_OK && i < PUT_TRIES; i++) {
         code = blob_put_fd(call->api->blobs, is_whole ? fd : file, upload.blob_sha256, &upload.size,

@@ -73,20 +73,23 @@ is_kind(const struct sym_file_slice *slice, const char *kind)
            sym_macho_is_dsym(&slice->macho) == (strcmp(kind, "dsym") == 0);
 }
 
-void
-upload_show_size(uint64_t bytes, char ret[UPLOAD_SIZE_TEXT])
+enum { SIZE_TEXT = 32 };
+
+/* "0 bytes", "1.5 KB", "12.0 MB", "3.2 GB" */
+static void
+show_size(uint64_t bytes, char ret[SIZE_TEXT])
 {
     static const char *const units[] = {"KB", "MB", "GB"};
     double shown = (double)bytes / 1000;
     size_t unit = 0;
     if (bytes < 1000) {
-        snprintf(ret, UPLOAD_SIZE_TEXT, "%" PRIu64 " byte%s", bytes, bytes == 1 ? "" : "s");
+        snprintf(ret, SIZE_TEXT, "%" PRIu64 " byte%s", bytes, bytes == 1 ? "" : "s");
         return;
     }
     /* 999.95 is where "%.1f" begins to print 1000.0. */
     for (; shown >= 999.95 && unit + 1 < FZ_ARRAY_LEN(units); unit++)
         shown /= 1000;
-    snprintf(ret, UPLOAD_SIZE_TEXT, "%.1f %s", shown, units[unit]);
+    snprintf(ret, SIZE_TEXT, "%.1f %s", shown, units[unit]);
 }
 
 /* ---- what the server says ---------------------------------------------------------------- */
@@ -168,9 +171,9 @@ send_slice(struct upload *upload, const struct sym_file_slice *slice)
     json_auto_t *answer = NULL;
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer packed = fz_buffer_make(0);
     struct fz_span bytes = slice->macho.bytes;
-    char uuid[FZ_UUID_DASHED], size[UPLOAD_SIZE_TEXT];
+    char uuid[FZ_UUID_DASHED], size[SIZE_TEXT];
     fz_uuid_format_dashed(&slice->macho.uuid, uuid);
-    upload_show_size(slice->macho.bytes.len, size);
+    show_size(slice->macho.bytes.len, size);
     fprintf(stderr, "%s %s %s, %s\n", uuid, slice->arch, slice->path, size);
     enum fz_code code = FZ_OK;
     /* In one upload: a slice alone would be indexed with its hidden names first, and then again. */
@@ -199,14 +202,14 @@ send_map(struct upload *upload, const struct sym_file_slice *slice, struct fz_er
 {
     bool missing = false;
     json_auto_t *answer = NULL;
-    char uuid[FZ_UUID_DASHED], name[FZ_UUID_DASHED + 16], size[UPLOAD_SIZE_TEXT];
+    char uuid[FZ_UUID_DASHED], name[FZ_UUID_DASHED + 16], size[SIZE_TEXT];
     enum fz_code code =
         upload_client_missing(upload->client, "bcsymbolmap", &slice->macho.uuid, 1, &missing, err);
     if (code != FZ_OK || !missing)
         return code;
     fz_uuid_format_dashed(&slice->macho.uuid, uuid);
     snprintf(name, sizeof(name), "%s.bcsymbolmap", uuid);
-    upload_show_size(slice->symbol_map_bytes.len, size);
+    show_size(slice->symbol_map_bytes.len, size);
     fprintf(stderr, "%s %s the BCSymbolMap of %s, %s\n", uuid, slice->arch, slice->path, size);
     code = upload_client_send(upload->client, name, slice->symbol_map_bytes, &answer, err);
     if (code == FZ_OK)
@@ -297,8 +300,8 @@ open_paths(struct upload *upload, struct sym_file *file, const char **paths, siz
 static void
 show_summary(const struct upload *upload)
 {
-    char size[UPLOAD_SIZE_TEXT];
-    upload_show_size(upload->bytes, size);
+    char size[SIZE_TEXT];
+    show_size(upload->bytes, size);
     printf("%zu found, %zu sent%s%s%s, %zu known before, %zu failed; %" PRIu64
            " report%s unblocked\n",
            upload->n_found, upload->n_sent, upload->n_sent ? " (" : "", upload->n_sent ? size : "",

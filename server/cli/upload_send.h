@@ -15,8 +15,4 @@
 int upload_send(const struct upload_client_config *to, const char **paths, size_t n_paths,
                 bool force);
 
-/* "0 bytes", "1.5 KB", "12.0 MB", "3.2 GB" */
-enum { UPLOAD_SIZE_TEXT = 32 };
-void upload_show_size(uint64_t bytes, char ret[UPLOAD_SIZE_TEXT]);
-
 #endif

@@ -35,7 +35,10 @@ struct config {
     unsigned upload_wait_s; /* how long POST /symbols waits for its job before it answers 202; 600
                              */
     char learned_names[16]; /* "off", "project", "shared" */
-    char trusted_proxies[2048]; /* as http_proxies_parse(); "" = none */
+    char trusted_proxies[2048];  /* as http_proxies_parse(); "" = none */
+    char proxy_user_header[128]; /* in which a trusted proxy names the user; "" = none */
+    char proxy_role[16];         /* of users that it names for the first time; "none" */
+    unsigned session_idle_days, session_days;
     char cors_origins[2048];   /* whose pages may use the API, as http_origins_fault(); "" = none */
     char alert_internal[2048]; /* targets of alerts in the own network, as net_guard_parse(); "" */
     char alert_ca[PATH_MAX];   /* certificates that receivers may use; "" = the system's */
@@ -51,7 +54,7 @@ struct config {
 enum {
     CONFIG_SERVE = 1,
     CONFIG_WORKER = 2,
-    CONFIG_STORE = 4, /* migrate, project, token: they open the database */
+    CONFIG_STORE = 4, /* migrate, project, token, user: they open the database */
     CONFIG_UPLOAD = 8,
     CONFIG_ALL = 15,
 };

@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "server/config/values.h"
 
-enum { NAME_MAX_LEN = 64, WORKERS_MAX = 256, WAIT_MAX_S = 3600 };
+enum { NAME_MAX_LEN = 64, WORKERS_MAX = 256, WAIT_MAX_S = 3600, SESSION_DAYS_MAX = 3650 };
 
 /* ---- numbers and limits ------------------------------------------------------------------ */
 
@@ -121,9 +121,8 @@ const struct option_spec config_settings[] = {
      MEMBER(public_url),
      .variable = "FRAMEZERO_PUBLIC_URL",
      .fallback = "the address it listens on",
-     .roles = CONFIG_SERVE | CONFIG_WORKER,
-     .help =
-         "How clients and people reach the server: for credentials.json and the links of alerts."},
+     .roles = CONFIG_SERVE | CONFIG_WORKER | CONFIG_STORE,
+     .help = "How clients and people reach the server: for credentials.json, cookies, and links."},
     {.name = "migrate",
      .is_negative = true,
      .set = config_value_bool,
@@ -196,6 +195,48 @@ const struct option_spec config_settings[] = {
      .roles = CONFIG_SERVE,
      .help = "Addresses and networks of reverse proxies (10.0.0.0/8,::1), whose X-Forwarded-For "
              "names the client."},
+    {.name = "proxy-user-header",
+     .argument = "NAME",
+     .set = config_value_header,
+     MEMBER(proxy_user_header),
+     .variable = "FRAMEZERO_PROXY_USER_HEADER",
+     .fallback = "none",
+     .see = "docs/users.md#a-proxy-that-knows-the-user",
+     .roles = CONFIG_SERVE,
+     .help = "The header in which a trusted proxy names the user who is logged in there "
+             "(X-Forwarded-User)."},
+    {.name = "proxy-role",
+     .argument = "ROLE",
+     .complete = "none viewer member admin",
+     .set = config_value_word,
+     MEMBER(proxy_role),
+     .variable = "FRAMEZERO_PROXY_ROLE",
+     .initial = "none",
+     .see = "docs/users.md#a-proxy-that-knows-the-user",
+     .roles = CONFIG_SERVE,
+     .help =
+         "The role in all projects of users that the proxy names for the first time: none (they "
+         "need an invitation), viewer, member, admin."},
+    {.name = "session-idle-days",
+     .argument = "DAYS",
+     .set = set_number,
+     MEMBER(session_idle_days),
+     .min = 1,
+     .max = SESSION_DAYS_MAX,
+     .variable = "FRAMEZERO_SESSION_IDLE_DAYS",
+     .initial = "14",
+     .roles = CONFIG_SERVE,
+     .help = "A login of the page ends when it was not used for so many days."},
+    {.name = "session-days",
+     .argument = "DAYS",
+     .set = set_number,
+     MEMBER(session_days),
+     .min = 1,
+     .max = SESSION_DAYS_MAX,
+     .variable = "FRAMEZERO_SESSION_DAYS",
+     .initial = "90",
+     .roles = CONFIG_SERVE,
+     .help = "It ends after so many days in any case."},
     {.name = "cors-origins",
      .argument = "LIST",
      .set = config_value_origins,

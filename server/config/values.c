@@ -181,3 +181,16 @@ config_value_mail(const struct option_spec *option, void *field, const char *val
         return fz_wrap(err, "%s", where);
     return config_value_or_clear(option, field, value, where, err);
 }
+
+enum fz_code
+config_value_header(const struct option_spec *option, void *field, const char *value,
+                    const char *where, struct fz_error *err)
+{
+    /* Those of RFC 9110, 5.6.2, that are in use. */
+    static const char allowed[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_";
+    if (value[strspn(value, allowed)] != '\0')
+        return fz_fail(err, FZ_E_MALFORMED, "%s: '%.60s' is not the name of a header", where,
+                       value);
+    return config_value_or_clear(option, field, value, where, err);
+}

@@ -42,6 +42,10 @@ FZ_MUST_CHECK enum fz_code config_value_proxies(const struct option_spec *option
 FZ_MUST_CHECK enum fz_code config_value_origins(const struct option_spec *option, void *field,
                                                 const char *value, const char *where,
                                                 struct fz_error *err);
+/* The name of a header. */
+FZ_MUST_CHECK enum fz_code config_value_header(const struct option_spec *option, void *field,
+                                               const char *value, const char *where,
+                                               struct fz_error *err);
 /* As net_guard_parse() takes it. */
 FZ_MUST_CHECK enum fz_code config_value_internal(const struct option_spec *option, void *field,
                                                  const char *value, const char *where,

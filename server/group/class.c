@@ -16,19 +16,19 @@
 
 /* The name of the language exception; NULL where it says nothing: names that stand for any
  * exception, and what SDKs make of signals. */
-static const char *
-exception_name(const char *name)
+const char *
+group_exception_name(const char *name)
 {
     static const char *const general[] = {"NSException",   "NSGenericException",
                                           "cpp_exception", "C++ exception",
                                           "CPPException",  "exception",
-                                          "unknown",       "Unknown",
-                                          "Fatal Error",   "Crash",
-                                          "Error",         "NSError"};
+                                          "unknown",       "Fatal error",
+                                          "Crash",         "Error",
+                                          "NSError"};
     if (!name || !*name || fz_text_has_prefix(name, "EXC_") || fz_text_has_prefix(name, "SIG"))
         return NULL;
     for (size_t i = 0; i < FZ_ARRAY_LEN(general); i++) {
-        if (strcmp(name, general[i]) == 0)
+        if (strcasecmp(name, general[i]) == 0)
             return NULL;
     }
     return name;
@@ -40,6 +40,35 @@ is_handled(const char *kind)
     return strcmp(kind, "error") == 0 || strcmp(kind, "message") == 0;
 }
 
+static bool
+has_frame(const struct group_stack *stack, const char *name)
+{
+    for (size_t i = 0; i < stack->n_frames; i++) {
+        if (stack->frames[i].name && strcmp(stack->frames[i].name, name) == 0)
+            return true;
+    }
+    return false;
+}
+
+bool
+group_is_cxx_crash(const struct group_stack *stack)
+{
+    if (strcmp(stack->kind, "crash") != 0 || !stack->exception)
+        return false;
+    /* An Objective-C exception goes through __cxa_throw(), too, and its name is an identifier. */
+    return strstr(stack->exception, "::") || strchr(stack->exception, '*') ||
+           (has_frame(stack, "__cxa_throw") && !has_frame(stack, "objc_exception_throw"));
+}
+
+/* "7Failure" in a report, which resolve shows as "Failure". */
+static bool
+is_cxx_type(const struct report_crash *crash)
+{
+    const char *mangled = crash->exception_mangled;
+    return mangled && *mangled != '$' && !fz_text_has_prefix(mangled, "_$") &&
+           !fz_text_has_prefix(mangled, "_T");
+}
+
 /* The name with a limit, since a report may bring any. False when memory is out. */
 static bool
 set_exception(const struct report *report, struct fz_arena *arena, struct group_stack *stack)
@@ -47,9 +76,11 @@ set_exception(const struct report *report, struct fz_arena *arena, struct group_
     enum { NAME_MAX_BYTES = 256 };
     bool thrown = strcmp(stack->kind, "crash") == 0 || is_handled(stack->kind);
     /* Of a hang it is what the SDK calls hangs. */
-    const char *name = thrown ? exception_name(report->crash.exception) : NULL;
+    const char *name = thrown ? group_exception_name(report->crash.exception) : NULL;
     size_t len = name ? strnlen(name, NAME_MAX_BYTES) : 0;
     if (!name)
+        return true;
+    if (strcmp(stack->kind, "crash") == 0 && is_cxx_type(&report->crash))
         return true;
     while (name[len] && ((uint8_t)name[len] & 0xc0) == 0x80)
         len--; /* not inside a character */
@@ -139,7 +170,12 @@ find_trap(const struct report *report, const struct group_stack *stack)
      * and only on some systems. */
     for (size_t i = 0; i < report->crash.n_messages && !found; i++)
         found = trap_of_message(report->crash.messages[i]);
-    return found ? found : trap_of_message(report->crash.reason);
+    /* Bugsnag has the text in two parts. */
+    const struct report_crash *crash = &report->crash;
+    if (!found && crash->exception && crash->reason &&
+        strcasecmp(crash->exception, "Fatal error") == 0)
+        found = trap_of_text(crash->reason);
+    return found ? found : trap_of_message(crash->reason);
 }
 
 /* ---- terminations ---- */

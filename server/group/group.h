@@ -6,7 +6,7 @@
  *                                        └─ stored once     rules
  *
  * The *key* is class + anchor. The class is the kind of crash with the name of the language
- * exception, the kind of a Swift trap, or the code that ended the process; the anchor is the
+ * exception (not the type of a C++ one), the kind of a Swift trap, or the code that ended the process; the anchor is the
  * declaration of the first frame of the app's own code. What changes between builds, devices and
  * runs (signal, line, message, addresses) makes *variants* of an issue: group_variant().
  *
@@ -33,6 +33,7 @@ enum {
     GROUP_RULES_BYTES = 16 * 1024,  /* of the text of a project's rules */
     GROUP_RULES_MAX = 256,          /* rules in it */
     GROUP_LABEL_MAX = 400,          /* of a variant's label */
+    GROUP_SHARED_MAX = 16,          /* functions that are named as shared by two stacks */
 };
 
 /* ---- the normalised stack (stack.c) ---------------------------------------------------------- */
@@ -200,12 +201,22 @@ struct group_similarity {
     void *user;
     uint64_t n_stacks;
 };
-/* Values of the published measurements; the caller sets frequency, user and n_stacks. */
+/* The values that proposals are made with; the caller sets frequency, user and n_stacks. */
 struct group_similarity group_similarity_default(void);
-/* FaST, in [-1, 1]: 1 for stacks of the same functions in the same places. The arena is for work;
- * 0 if it is out of memory. */
-double group_similarity(const struct group_similarity *with, const struct group_stack *a,
-                        const struct group_stack *b, struct fz_arena *arena);
+
+/* The functions of a stack with their weights, so that it is compared with many. */
+struct group_weighed; /* opaque */
+/* In the arena, with names of the stack; NULL if that is out of memory. */
+const struct group_weighed *group_similarity_weigh(const struct group_similarity *with,
+                                                   const struct group_stack *stack,
+                                                   struct fz_arena *arena);
+/* FaST, in [-1, 1]: 1 for stacks of the same functions in the same places. */
+double group_similarity(const struct group_similarity *with, const struct group_weighed *a,
+                        const struct group_weighed *b);
+/* The functions of both, those that weigh most first, at most `max` of them. Returns how many there
+ * are. */
+size_t group_similarity_shared(const struct group_weighed *a, const struct group_weighed *b,
+                               const char **ret, size_t max);
 
 /* ---- the app's own code (own.c) --------------------------------------------------------------- */
 

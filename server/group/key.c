@@ -168,10 +168,11 @@ hash_text(struct fz_sha256 *hash, const char *text)
 static struct fz_sha256
 hash_class(const struct group_stack *stack, const char *what)
 {
+    bool is_part = stack->exception && !group_is_cxx_crash(stack);
     struct fz_sha256 hash = fz_sha256_make();
     hash_text(&hash, "framezero key 1");
     hash_text(&hash, stack->kind);
-    hash_text(&hash, stack->exception);
+    hash_text(&hash, is_part ? stack->exception : NULL);
     hash_text(&hash, stack->trap);
     hash_text(&hash, stack->termination);
     hash_text(&hash, what);
@@ -447,7 +448,7 @@ group_key(const struct group_stack *stack, const struct group_rules *rules, stru
     bool done = take_default(&m);
     if (done && rules->use_fingerprint && stack->fingerprint)
         done = take_fingerprint(&m);
-    if (!done || !group_class_text(stack, arena, &key.class_text) ||
+    if (!done || !group_class_text(stack, true, arena, &key.class_text) ||
         !group_explain(stack, arena, &key))
         return fz_arena_fail(arena, err);
     *ret = key;

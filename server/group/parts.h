@@ -11,6 +11,11 @@
 /* Kind, exception, trap, termination and message. False when memory is out. */
 bool group_set_class(const struct report *report, struct fz_arena *arena,
                      struct group_stack *stack);
+/* Is it a C++ exception that no one caught? Its type is part of the variant and not of the key: an
+ * .ips, PLCrashReporter and MetricKit lack it. */
+bool group_is_cxx_crash(const struct group_stack *stack);
+/* The name of a language exception, NULL where it says nothing. */
+const char *group_exception_name(const char *name);
 
 /* ---- rules.c ---- */
 
@@ -48,8 +53,10 @@ bool group_find_cycle(const struct group_stack *stack, struct group_cycle *ret);
 /* The text on one line: a space for each character that is not shown. NULL when memory is out. */
 const char *group_line(const char *text, struct fz_arena *arena);
 
-/* class_text, of the class alone. False when memory is out; so are the following. */
-bool group_class_text(const struct group_stack *stack, struct fz_arena *arena, const char **ret);
+/* The class in words, with the type of a C++ exception or without. False when memory is out; so are
+ * the following. */
+bool group_class_text(const struct group_stack *stack, bool with_type, struct fz_arena *arena,
+                      const char **ret);
 /* title and words, once all else of the key is set. */
 bool group_explain(const struct group_stack *stack, struct fz_arena *arena, struct group_key *key);
 

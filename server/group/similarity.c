@@ -19,15 +19,19 @@
 struct group_similarity
 group_similarity_default(void)
 {
-    /* Not tuned, as there is no labelled set of Apple's stacks: the middle of what the authors found
-     * for their sets. */
-    return (struct group_similarity){.alpha = 1.0, .beta = 0.05, .gamma = 0.5};
+    /* By the labelled stacks of tests/compare/similar_stacks.py; docs/grouping.md has the figures. */
+    return (struct group_similarity){.alpha = 0.5, .beta = 0.2, .gamma = 0.25};
 }
 
 struct place {
     const char *name;
     double weight;
     size_t position; /* from 1 */
+};
+
+struct group_weighed {
+    struct place *list; /* by name, those of one name in order */
+    size_t n;
 };
 
 static int
@@ -38,14 +42,16 @@ compare(const void *a, const void *b)
     return order ? order : x->position < y->position ? -1 : x->position > y->position;
 }
 
-/* The functions by name, those of one name in order. */
-static struct place *
-make_places(const struct group_similarity *with, const struct group_stack *stack,
-            struct fz_arena *arena, size_t *ret_n)
+const struct group_weighed *
+group_similarity_weigh(const struct group_similarity *with, const struct group_stack *stack,
+                       struct fz_arena *arena)
 {
+    struct group_weighed *made = fz_arena_alloc(arena, sizeof(*made));
     struct place *list = fz_arena_array(arena, stack->n_frames, sizeof(*list));
     size_t n = 0;
-    for (size_t i = 0; list && i < stack->n_frames; i++) {
+    if (!made || !list)
+        return NULL;
+    for (size_t i = 0; i < stack->n_frames; i++) {
         const char *name = stack->frames[i].name;
         if (!name)
             continue;
@@ -57,22 +63,19 @@ make_places(const struct group_similarity *with, const struct group_stack *stack
     }
     if (n)
         qsort(list, n, sizeof(*list), compare);
-    *ret_n = n;
-    return list;
+    *made = (struct group_weighed){list, n};
+    return made;
 }
 
 double
-group_similarity(const struct group_similarity *with, const struct group_stack *a,
-                 const struct group_stack *b, struct fz_arena *arena)
+group_similarity(const struct group_similarity *with, const struct group_weighed *a,
+                 const struct group_weighed *b)
 {
-    size_t n_x, n_y, i = 0, k = 0;
-    const struct place *x = make_places(with, a, arena, &n_x);
-    const struct place *y = make_places(with, b, arena, &n_y);
+    const struct place *x = a->list, *y = b->list;
+    size_t i = 0, k = 0;
     double sum = 0, total = 0;
-    if (!x || !y)
-        return 0;
-    while (i < n_x || k < n_y) {
-        int order = i == n_x ? 1 : k == n_y ? -1 : strcmp(x[i].name, y[k].name);
+    while (i < a->n || k < b->n) {
+        int order = i == a->n ? 1 : k == b->n ? -1 : strcmp(x[i].name, y[k].name);
         if (order == 0) {
             size_t p = x[i].position, q = y[k].position;
             double weight = x[i++].weight + y[k++].weight;
@@ -85,4 +88,47 @@ group_similarity(const struct group_similarity *with, const struct group_stack *
         total += weight;
     }
     return total > 0 ? sum / total : 0;
+}
+
+/* Past all places of the name at `i`; adds their weights. */
+static size_t
+skip(const struct group_weighed *weighed, size_t i, double *weight)
+{
+    const char *name = weighed->list[i].name;
+    for (; i < weighed->n && strcmp(weighed->list[i].name, name) == 0; i++)
+        *weight += weighed->list[i].weight;
+    return i;
+}
+
+size_t
+group_similarity_shared(const struct group_weighed *a, const struct group_weighed *b,
+                        const char **ret, size_t max)
+{
+    double weights[GROUP_SHARED_MAX];
+    size_t i = 0, k = 0, n = 0, kept = 0;
+    max = max < GROUP_SHARED_MAX ? max : GROUP_SHARED_MAX;
+    while (i < a->n && k < b->n) {
+        const char *name = a->list[i].name;
+        int order = strcmp(name, b->list[k].name);
+        double weight = 0;
+        if (order <= 0)
+            i = skip(a, i, &weight);
+        if (order >= 0)
+            k = skip(b, k, &weight);
+        if (order != 0)
+            continue;
+        n++;
+        size_t at = kept < max ? kept++ : max;
+        for (; at > 0 && weights[at - 1] < weight; at--) {
+            if (at < max) {
+                weights[at] = weights[at - 1];
+                ret[at] = ret[at - 1];
+            }
+        }
+        if (at < max) {
+            weights[at] = weight;
+            ret[at] = name;
+        }
+    }
+    return n;
 }

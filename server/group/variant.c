@@ -66,6 +66,10 @@ group_variant(const struct report *report, const struct group_stack *stack,
         append(&label, ", ", signal, PART_MAX);
     if (fault)
         append(&label, ", ", fault, PART_MAX);
+    const char *type =
+        strcmp(stack->kind, "crash") == 0 ? group_exception_name(crash->exception) : NULL;
+    if (type && (!stack->exception || group_is_cxx_crash(stack)))
+        append(&label, ", ", type, PART_MAX);
     if (line)
         fz_buffer_printf(&label, "%sline %u", label.len ? ", " : "", line);
     if (*message)

@@ -42,16 +42,35 @@ group_line(const char *text, struct fz_arena *arena)
 
 /* ---- the class ---- */
 
+/* What a person calls a kind of report; others are called as they are. */
+static const char *
+kind_text(const char *kind)
+{
+    static const struct {
+        const char *kind, *text;
+    } kinds[] = {{"cpu", "CPU use"},
+                 {"disk_write", "disk writes"},
+                 {"launch", "slow launch"},
+                 {"memory", "memory use"}};
+    for (size_t i = 0; i < FZ_ARRAY_LEN(kinds); i++) {
+        if (strcmp(kinds[i].kind, kind) == 0)
+            return kinds[i].text;
+    }
+    return kind;
+}
+
 /* "NSRangeException", "Swift: index out of range", "hang 0x8badf00d", "crash". */
 bool
-group_class_text(const struct group_stack *stack, struct fz_arena *arena, const char **ret)
+group_class_text(const struct group_stack *stack, bool with_type, struct fz_arena *arena,
+                 const char **ret)
 {
     bool is_crash = strcmp(stack->kind, "crash") == 0;
-    const char *parts[4] = {stack->exception, stack->trap ? "Swift: " : NULL, stack->trap,
-                            stack->termination};
+    bool has_name = with_type || !group_is_cxx_crash(stack);
+    const char *parts[4] = {has_name ? stack->exception : NULL, stack->trap ? "Swift: " : NULL,
+                            stack->trap, stack->termination};
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text = fz_buffer_make(0);
     if (!is_crash || (!parts[0] && !parts[2] && !parts[3]))
-        fz_buffer_text(&text, stack->kind);
+        fz_buffer_text(&text, kind_text(stack->kind));
     for (size_t i = 0; i < 4; i++) {
         if (!parts[i])
             continue;
@@ -151,11 +170,13 @@ group_explain(const struct group_stack *stack, struct fz_arena *arena, struct gr
     bool says_message = stack->message &&
                         (key->how == GROUP_BY_NO_STACK ||
                          (key->how == GROUP_BY_SYSTEM && stack->source == GROUP_SOURCE_EXCEPTION));
+    const char *class_text;
     size_t n = 0;
-    if (!words || !set_title(stack, arena, key))
+    if (!words || !group_class_text(stack, false, arena, &class_text) ||
+        !set_title(stack, arena, key))
         return false;
     words[n++] = first_words(key, arena);
-    words[n++] = fz_arena_printf(arena, "class: %s", key->class_text);
+    words[n++] = fz_arena_printf(arena, "class: %s", class_text);
     if (frame && frame->module)
         words[n++] = fz_arena_printf(arena, "module: %s", frame->module);
     if (says_message && key->how == GROUP_BY_SYSTEM)

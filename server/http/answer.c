@@ -12,6 +12,7 @@
 #include "server/http/conn.h"
 #include "server/http/request.h"
 #include "server/http/server.h"
+#include "server/http/streaming.h"
 
 enum {
     ERROR_BYTES = 16 * 1024,
@@ -88,6 +89,8 @@ http_answer_deinit(struct http_answer *answer)
     answer->body = NULL;
     http_content_unref(answer->content);
     answer->content = NULL;
+    http_stream_discard(answer->stream);
+    answer->stream = NULL;
 }
 
 static void
@@ -195,28 +198,28 @@ http_answer_refusal(struct http_request *request)
 }
 
 /* A large answer being sent; outlives the request. In blocks, so that the sweeper sees progress. */
-struct stream {
+struct sending {
     struct http_conn *conn;
     struct http_content *content;
 };
 
 static ssize_t
-read_stream(void *arg, uint64_t pos, char *to, size_t max)
+read_content(void *arg, uint64_t pos, char *to, size_t max)
 {
-    struct stream *stream = arg;
-    ssize_t n = http_content_read(stream->content, pos, to, max);
+    struct sending *sending = arg;
+    ssize_t n = http_content_read(sending->content, pos, to, max);
     if (n <= 0)
         return n == 0 ? MHD_CONTENT_READER_END_OF_STREAM : MHD_CONTENT_READER_END_WITH_ERROR;
-    http_conn_touch(stream->conn);
+    http_conn_touch(sending->conn);
     return n;
 }
 
 static void
-free_stream(void *arg)
+free_sending(void *arg)
 {
-    struct stream *stream = arg;
-    http_content_unref(stream->content);
-    free(stream);
+    struct sending *sending = arg;
+    http_content_unref(sending->content);
+    free(sending);
 }
 
 static struct MHD_Response *
@@ -224,6 +227,12 @@ make_response(struct http_request *request)
 {
     struct http_answer *answer = answer_of(request);
     struct MHD_Response *response;
+    if (answer->stream) {
+        response = http_stream_attach(answer->stream);
+        if (response)
+            answer->stream = NULL; /* taken; it counts what it sends */
+        return response;
+    }
     request->bytes_out = answer->content ? http_content_len(answer->content) : answer->len;
     if (!answer->content) {
         /* It is sent after the handler has ended, so libmicrohttpd frees it. */
@@ -233,16 +242,16 @@ make_response(struct http_request *request)
             answer->body = NULL; /* taken */
         return response;
     }
-    struct stream *stream = calloc(1, sizeof(*stream));
-    if (!stream)
+    struct sending *sending = calloc(1, sizeof(*sending));
+    if (!sending)
         return NULL;
-    *stream = (struct stream){.conn = request->conn, .content = answer->content};
+    *sending = (struct sending){.conn = request->conn, .content = answer->content};
     response = MHD_create_response_from_callback(
-        http_content_len(answer->content), HTTP_CONTENT_BLOCK, read_stream, stream, free_stream);
+        http_content_len(answer->content), HTTP_CONTENT_BLOCK, read_content, sending, free_sending);
     if (response)
         answer->content = NULL; /* taken */
     else
-        free(stream);
+        free(sending);
     return response;
 }
 

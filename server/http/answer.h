@@ -17,6 +17,7 @@ struct http_answer {
     uint8_t *body; /* owned */
     size_t len;
     struct http_content *content; /* owned: in its place if it is long */
+    struct http_stream *stream;   /* owned: in its place if it is made while it is sent */
     struct http_extra {
         struct http_extra *next;
         char *name, *value;

@@ -178,6 +178,17 @@ http_conn_touch(struct http_conn *conn)
     int64_t now = fz_time_monotonic_ms();
     pthread_mutex_lock(&conn->server->lock);
     conn->phase_ms = now;
+    if (conn->phase == HTTP_PHASE_RUNNING)
+        conn->phase = HTTP_PHASE_ANSWER;
+    pthread_mutex_unlock(&conn->server->lock);
+}
+
+void
+http_conn_hold(struct http_conn *conn)
+{
+    pthread_mutex_lock(&conn->server->lock);
+    if (conn->phase == HTTP_PHASE_ANSWER)
+        conn->phase = HTTP_PHASE_RUNNING;
     pthread_mutex_unlock(&conn->server->lock);
 }
 

@@ -58,6 +58,8 @@ void http_conn_line_seen(struct http_conn *conn);
 void http_conn_progress(struct http_conn *conn, size_t len);
 /* The answer moves on. */
 void http_conn_touch(struct http_conn *conn);
+/* The server has to make more of the answer before it moves on. */
+void http_conn_hold(struct http_conn *conn);
 /* The server makes the client wait within a body, and goes on. */
 void http_conn_pause(struct http_conn *conn);
 bool http_conn_go_on(struct http_conn *conn);

@@ -50,41 +50,72 @@ next_element(const char *at, struct fz_span *ret_name, int *ret_weight)
     return *end ? end + 1 : end;
 }
 
-enum http_coding
-http_encode_choose(const char *accept_encoding)
+/* In the order of our preference, for clients without one. */
+static const struct {
+    const char *name, *alias;
+    enum http_coding coding;
+} codings[] = {{"zstd", "zstd", HTTP_CODING_ZSTD},
+               {"br", "br", HTTP_CODING_BROTLI},
+               {"gzip", "x-gzip", HTTP_CODING_GZIP},
+               {"identity", "identity", HTTP_CODING_IDENTITY}};
+
+/* The weight of each of `codings`; -1: the header says nothing about it. */
+static void
+read_weights(const char *accept_encoding, int ret[FZ_ARRAY_LEN(codings)])
 {
-    /* In the order of our preference, for clients without one. */
-    static const struct {
-        const char *name, *alias;
-        enum http_coding coding;
-    } codings[] = {{"zstd", "zstd", HTTP_CODING_ZSTD},
-                   {"gzip", "x-gzip", HTTP_CODING_GZIP},
-                   {"identity", "identity", HTTP_CODING_IDENTITY}};
-    int weights[FZ_ARRAY_LEN(codings)] = {-1, -1, -1}, rest = -1;
+    int rest = -1;
     const char *at = accept_encoding ? accept_encoding : "";
+    for (size_t i = 0; i < FZ_ARRAY_LEN(codings); i++)
+        ret[i] = -1;
     while (*at) {
         struct fz_span name;
         int weight;
         at = next_element(at, &name, &weight);
         for (size_t i = 0; i < FZ_ARRAY_LEN(codings); i++) {
             if (http_name_is(name, codings[i].name) || http_name_is(name, codings[i].alias))
-                weights[i] = weight;
+                ret[i] = weight;
         }
         /* RFC 9110, 12.5.3: the weight of every coding that is not named. */
         if (http_name_is(name, "*"))
             rest = weight;
     }
+    for (size_t i = 0; i < FZ_ARRAY_LEN(codings); i++)
+        ret[i] = ret[i] >= 0 ? ret[i] : rest;
+}
+
+/* The best of the codings whose bits are set. */
+static enum http_coding
+choose(const char *accept_encoding, unsigned allowed)
+{
+    int weights[FZ_ARRAY_LEN(codings)];
+    read_weights(accept_encoding, weights);
     enum http_coding best = HTTP_CODING_IDENTITY;
     int best_weight = 0;
     for (size_t i = 0; i < FZ_ARRAY_LEN(codings); i++) {
-        int weight = weights[i] >= 0 ? weights[i] : rest;
         /* Identity is acceptable without being named, but has no weight then. */
-        if (weight > best_weight) {
-            best_weight = weight;
+        if (allowed & 1U << codings[i].coding && weights[i] > best_weight) {
+            best_weight = weights[i];
             best = codings[i].coding;
         }
     }
     return best;
+}
+
+enum http_coding
+http_encode_choose(const char *accept_encoding)
+{
+    /* Brotli is not among them: at the levels that are small, it is too slow for each answer. */
+    return choose(accept_encoding,
+                  1U << HTTP_CODING_IDENTITY | 1U << HTTP_CODING_GZIP | 1U << HTTP_CODING_ZSTD);
+}
+
+enum http_coding
+http_encode_choose_form(const char *accept_encoding, const struct fz_span forms[HTTP_CODINGS_N])
+{
+    unsigned allowed = 1U << HTTP_CODING_IDENTITY;
+    for (unsigned coding = 0; coding < HTTP_CODINGS_N; coding++)
+        allowed |= forms[coding].len ? 1U << coding : 0;
+    return choose(accept_encoding, allowed);
 }
 
 /* ---- packing ---- */
@@ -92,7 +123,8 @@ http_encode_choose(const char *accept_encoding)
 bool
 http_encode_helps(const char *content_type)
 {
-    static const char *const types[] = {"application/json", "application/xml", "text/"};
+    static const char *const types[] = {"application/json", "application/x-ndjson",
+                                        "application/xml", "text/"};
     for (size_t i = 0; i < FZ_ARRAY_LEN(types); i++) {
         if (strncasecmp(content_type, types[i], strlen(types[i])) == 0)
             return true;
@@ -147,7 +179,10 @@ http_encode_pack(enum http_coding coding, struct fz_span body, uint8_t **ret, si
 static const char *
 coding_name(enum http_coding coding)
 {
-    return coding == HTTP_CODING_GZIP ? "gzip" : coding == HTTP_CODING_ZSTD ? "zstd" : "";
+    return coding == HTTP_CODING_GZIP     ? "gzip"
+           : coding == HTTP_CODING_ZSTD   ? "zstd"
+           : coding == HTTP_CODING_BROTLI ? "br"
+                                          : "";
 }
 
 void
@@ -182,38 +217,69 @@ http_etag_matches(const char *if_none_match, const char *etag)
 
 /* ---- one answer ---- */
 
+/* An ETag if the route's answers have one. True: the client has this answer, and gets 304. */
+static bool
+answer_is_known(struct http_request *request, struct fz_span body, enum http_coding coding,
+                struct http_encoded *ret)
+{
+    if (ret->status != 200 || !request->route || !(request->route->flags & HTTP_ROUTE_ETAG))
+        return false;
+    char etag[HTTP_ETAG_TEXT];
+    http_etag_make(body, coding, etag);
+    http_add_header(request, "ETag", etag);
+    /* A browser may keep it, but must revalidate it each time. */
+    http_add_header(request, "Cache-Control", "private, no-cache");
+    /* The handler has run all the same, since the ETag is the hash of its answer; the transfer
+     * is what this saves. */
+    if (!http_etag_matches(http_header(request, "If-None-Match"), etag))
+        return false;
+    ret->status = 304;
+    ret->body = fz_span_make(NULL, 0);
+    return true;
+}
+
+enum http_coding
+http_encode_negotiate(struct http_request *request, const char *content_type)
+{
+    if (!content_type || !http_encode_helps(content_type))
+        return HTTP_CODING_IDENTITY;
+    /* Also for an answer that is not packed: a cache must not give a packed one to a client that
+     * cannot read it. */
+    http_add_header(request, "Vary", "Accept-Encoding");
+    return http_encode_choose(http_header(request, "Accept-Encoding"));
+}
+
+void
+http_encode_announce(struct http_request *request, enum http_coding coding)
+{
+    if (coding != HTTP_CODING_IDENTITY)
+        http_add_header(request, "Content-Encoding", coding_name(coding));
+}
+
 void
 http_encode(struct http_request *request, int status, const char *content_type, struct fz_span body,
             struct http_encoded *ret)
 {
     *ret = (struct http_encoded){.status = status, .body = body};
-    bool has_etag = status == 200 && request->route && (request->route->flags & HTTP_ROUTE_ETAG);
-    bool may_pack = body.len >= HTTP_ENCODE_MIN && body.len <= HTTP_ENCODE_MAX && content_type &&
-                    http_encode_helps(content_type);
-    enum http_coding coding = HTTP_CODING_IDENTITY;
+    bool may_pack = body.len >= HTTP_ENCODE_MIN && body.len <= HTTP_ENCODE_MAX;
+    enum http_coding coding =
+        may_pack ? http_encode_negotiate(request, content_type) : HTTP_CODING_IDENTITY;
     size_t len = 0;
-    if (may_pack) {
-        /* Also for an answer that is not packed: a cache must not give a packed one to a client
-         * that cannot read it. */
-        http_add_header(request, "Vary", "Accept-Encoding");
-        coding = http_encode_choose(http_header(request, "Accept-Encoding"));
-    }
-    if (has_etag) {
-        char etag[HTTP_ETAG_TEXT];
-        http_etag_make(body, coding, etag);
-        http_add_header(request, "ETag", etag);
-        /* A browser may keep it, but must revalidate it each time. */
-        http_add_header(request, "Cache-Control", "private, no-cache");
-        /* The handler has run all the same, since the ETag is the hash of its answer; the transfer
-         * is what this saves. */
-        if (http_etag_matches(http_header(request, "If-None-Match"), etag)) {
-            ret->status = 304;
-            ret->body = fz_span_make(NULL, 0);
-            return;
-        }
-    }
-    if (coding == HTTP_CODING_IDENTITY || !http_encode_pack(coding, body, &ret->owned, &len))
+    if (answer_is_known(request, body, coding, ret) || coding == HTTP_CODING_IDENTITY ||
+        !http_encode_pack(coding, body, &ret->owned, &len))
         return;
     ret->body = fz_span_make(ret->owned, len);
-    http_add_header(request, "Content-Encoding", coding_name(coding));
+    http_encode_announce(request, coding);
+}
+
+void
+http_encode_packed(struct http_request *request, const struct fz_span forms[HTTP_CODINGS_N],
+                   struct http_encoded *ret)
+{
+    enum http_coding coding =
+        http_encode_choose_form(http_header(request, "Accept-Encoding"), forms);
+    *ret = (struct http_encoded){.status = 200, .body = forms[coding]};
+    http_add_header(request, "Vary", "Accept-Encoding");
+    if (!answer_is_known(request, forms[HTTP_CODING_IDENTITY], coding, ret))
+        http_encode_announce(request, coding);
 }

@@ -17,6 +17,11 @@ enum {
  * those it likes alike, the smallest. NULL (no such header), or something unreadable: identity. */
 enum http_coding http_encode_choose(const char *accept_encoding);
 
+/* The same among the codings of a file that was packed before: `forms[i]` is the file in coding i, and
+ * forms[IDENTITY] is there. */
+enum http_coding http_encode_choose_form(const char *accept_encoding,
+                                         const struct fz_span forms[HTTP_CODINGS_N]);
+
 /* Is this a type that compresses: text, JSON, XML? */
 bool http_encode_helps(const char *content_type);
 
@@ -38,9 +43,17 @@ struct http_encoded {
 };
 
 struct http_request;
+/* The coding for an answer of this type, as the request wants it; adds Vary. */
+enum http_coding http_encode_negotiate(struct http_request *request, const char *content_type);
+/* Add Content-Encoding for it. */
+void http_encode_announce(struct http_request *request, enum http_coding coding);
+
 /* The answer as this request is to get it; adds Content-Encoding, ETag, Vary and Cache-Control. Not
  * for the thread that serves all connections: packing takes time. */
 void http_encode(struct http_request *request, int status, const char *content_type,
                  struct fz_span body, struct http_encoded *ret);
+/* The same for a file that was packed before. */
+void http_encode_packed(struct http_request *request, const struct fz_span forms[HTTP_CODINGS_N],
+                        struct http_encoded *ret);
 
 #endif

@@ -18,12 +18,14 @@
 #include "server/http/conn.h"
 #include "server/http/pending.h"
 #include "server/http/server.h"
+#include "server/http/streaming.h"
 
 enum {
     BACKLOG = 1024,
     BODY_THREADS = 2,
     READERS = 12,
     HANDLERS = 16,
+    STREAM_THREADS = 4,
     SWEEP_MS = 100,
 };
 
@@ -149,6 +151,7 @@ sweep(void *arg)
         /* Deadlines are seconds long, so a tenth is exact enough. */
         fz_time_sleep_ms(SWEEP_MS);
         http_pending_end_late(server);
+        http_stream_sweep(server, atomic_load(&server->stuck));
         http_conn_end_late(server);
         pthread_mutex_lock(&server->lock);
         ends = server->sweeper_ends;
@@ -170,6 +173,8 @@ start_parts(struct http_server *server, const struct http_config *config, struct
         code = http_pool_create(BODY_THREADS, http_request_run_body, &server->file_threads, err);
     if (code == FZ_OK)
         code = http_pool_create(READERS, http_pending_run_job, &server->readers, err);
+    if (code == FZ_OK)
+        code = http_pool_create(STREAM_THREADS, http_stream_run_job, &server->stream_threads, err);
     if (code == FZ_OK && pthread_create(&server->sweeper, NULL, sweep, server) != 0)
         code = fz_fail(err, FZ_E_UNAVAILABLE, "cannot start a thread");
     else if (code == FZ_OK)
@@ -188,6 +193,7 @@ wait_quiet(struct http_server *server, int64_t deadline_ms)
     bool quiet = false;
     for (;;) {
         http_conn_end_idle(server);
+        http_stream_end_idle(server);
         pthread_mutex_lock(&server->lock);
         int64_t now = fz_time_monotonic_ms();
         quiet = server->n_active == 0;
@@ -208,8 +214,10 @@ wait_quiet(struct http_server *server, int64_t deadline_ms)
 static void
 end_parts(struct http_server *server)
 {
-    if (server->daemon)
+    if (server->daemon) {
         http_pending_end_all(server);
+        http_stream_end_all(server);
+    }
     /* Body threads may still resume connections, so they end before the daemon does. */
     http_pool_destroy(server->body_threads);
     http_pool_destroy(server->file_threads);
@@ -217,6 +225,7 @@ end_parts(struct http_server *server)
         MHD_stop_daemon(server->daemon);
     http_pool_destroy(server->handlers);
     http_pool_destroy(server->readers);
+    http_pool_destroy(server->stream_threads);
     if (server->sweeping) {
         pthread_mutex_lock(&server->lock);
         server->sweeper_ends = true;
@@ -267,6 +276,7 @@ http_stop(struct http_server *server, int64_t grace_ms)
     shutdown(server->listen_fd, SHUT_RDWR);
     if (!wait_quiet(server, fz_time_monotonic_ms() + grace_ms)) {
         http_pending_end_all(server);
+        http_stream_end_all(server);
         /* The event loop has yet to send these last answers. */
         wait_quiet(server, fz_time_monotonic_ms() + LAST_ANSWERS_MS);
     }

@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/span.h"
 #include "server/http/client.h"
+#include "server/http/inflate.h"
 #include "server/process/limits.h"
 #include "server/process/metrics.h"
 
@@ -119,17 +120,21 @@ const char *http_query_name(const struct http_request *request, size_t i);
 const char *http_query_value(const struct http_request *request, size_t i);
 const char *http_header(const struct http_request *request,
                         const char *name); /* case-insensitive */
+size_t http_header_count(const struct http_request *request, const char *name);
 /* Where the request comes from, also if trusted proxies passed it on: a key to count by, and the
  * text. Also in authorize. */
 void http_request_client(const struct http_request *request, struct http_client *ret);
 /* Its text alone ("192.0.2.7", "2001:db8::1"). */
 const char *http_client_ip(const struct http_request *request);
+/* Was it passed on by a trusted proxy? Only then its headers about the user are the proxy's. */
+bool http_from_proxy(const struct http_request *request);
 struct fz_span http_body(const struct http_request *request); /* HTTP_BODY_MEMORY */
 int http_body_fd(const struct http_request *request,
                  uint64_t *ret_size); /* HTTP_BODY_FILE; at position 0; borrowed */
 /* The handler no longer needs the body and the answer may take long: free its memory or file now.
  */
 void http_drop_body(struct http_request *request);
+/* As http_authorize_fn has set them. */
 int64_t http_project_id(const struct http_request *request);
 int64_t http_token_id(const struct http_request *request);
 
@@ -137,6 +142,10 @@ int64_t http_token_id(const struct http_request *request);
 void http_respond_json(struct http_request *request, int status, struct fz_span json);
 void http_respond(struct http_request *request, int status, const char *content_type,
                   struct fz_span body);
+/* 200 with a file that was compressed before, in the coding that the client likes best: forms[i] is the
+ * file in coding i, or empty; forms[HTTP_CODING_IDENTITY] is there. */
+void http_respond_packed(struct http_request *request, const char *content_type,
+                         const struct fz_span forms[HTTP_CODINGS_N]);
 /* {"error":{"code","message","detail"}} with the status of the code (http_respond_error_status: a
  * given one). `detail_json` may be NULL; then err->offset, if set, gives {"offset":N}. LIMIT,
  * UNAVAILABLE add Retry-After where it helps. */

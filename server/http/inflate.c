@@ -99,7 +99,7 @@ emit(struct http_inflate *stream, uint64_t in, struct fz_span bytes, http_sink_f
 static enum fz_code
 malformed(const struct http_inflate *stream, uint64_t offset, const char *why, struct fz_error *err)
 {
-    static const char *const names[] = {"identity", "gzip", "deflate", "zstd"};
+    static const char *const names[] = {"identity", "gzip", "deflate", "zstd", "br"};
     return fz_fail_at(err, FZ_E_MALFORMED, offset, "the %s body is broken at byte %llu: %s",
                       names[stream->coding], (unsigned long long)offset, why);
 }

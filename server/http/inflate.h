@@ -17,6 +17,8 @@ enum http_coding {
     HTTP_CODING_GZIP,
     HTTP_CODING_DEFLATE,
     HTTP_CODING_ZSTD,
+    HTTP_CODING_BROTLI, /* of files that were packed when the program was built; never of a request */
+    HTTP_CODINGS_N,
 };
 
 /* Takes the bytes (borrowed for the call) or fails; the failure is passed up. */

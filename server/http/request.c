@@ -7,6 +7,7 @@
 #include "base/random.h"
 #include "base/text.h"
 #include "server/http/body.h"
+#include "server/http/conn.h"
 #include "server/http/server.h"
 
 enum { NOTES_BYTES = 512 };
@@ -112,6 +113,15 @@ http_header(const struct http_request *request, const char *name)
     return NULL;
 }
 
+size_t
+http_header_count(const struct http_request *request, const char *name)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < request->n_headers; i++)
+        n += http_name_is(request->fields[i].name, name);
+    return n;
+}
+
 struct fz_span
 http_body(const struct http_request *request)
 {
@@ -141,6 +151,12 @@ void
 http_request_client(const struct http_request *request, struct http_client *ret)
 {
     *ret = request->client;
+}
+
+bool
+http_from_proxy(const struct http_request *request)
+{
+    return http_proxies_trust(&request->server->proxies, &request->conn->address);
 }
 
 const char *

@@ -11,6 +11,7 @@
 #include "server/http/encode.h"
 #include "server/http/pending.h"
 #include "server/http/server.h"
+#include "server/http/streaming.h"
 
 /* Drop the headers of the body that will not be sent; those from before the handler stay. */
 static void
@@ -43,20 +44,87 @@ set_content(struct http_request *request, int status, const char *content_type, 
     answer->content = content;
 }
 
+static void
+respond_encoded(struct http_request *request, const char *content_type,
+                const struct http_encoded *encoded)
+{
+    const char *type = content_type ? content_type : "";
+    /* Otherwise each slow reader of a long answer would hold a copy of its own. */
+    if (encoded->body.len > HTTP_CONTENT_FROM)
+        set_content(request, encoded->status, type, encoded->body);
+    else
+        http_answer_set(&request->answer, encoded->status, type, encoded->body);
+    http_pending_end(request);
+}
+
 void
 http_respond(struct http_request *request, int status, const char *content_type,
              struct fz_span body)
 {
     struct http_encoded encoded;
     http_encode(request, status, content_type, body, &encoded);
-    const char *type = content_type ? content_type : "";
-    /* Otherwise each slow reader of a long answer would hold a copy of its own. */
-    if (encoded.body.len > HTTP_CONTENT_FROM)
-        set_content(request, encoded.status, type, encoded.body);
-    else
-        http_answer_set(&request->answer, encoded.status, type, encoded.body);
-    free(encoded.owned);
+    uint8_t *owned = encoded.owned;
+    respond_encoded(request, content_type, &encoded);
+    free(owned);
+}
+
+void
+http_respond_packed(struct http_request *request, const char *content_type,
+                    const struct fz_span forms[HTTP_CODINGS_N])
+{
+    struct http_encoded encoded;
+    http_encode_packed(request, forms, &encoded);
+    respond_encoded(request, content_type, &encoded);
+}
+
+/* The rest of a streamed answer, whose first piece is made. Taken. */
+static void
+send_stream(struct http_request *request, const char *content_type, struct http_stream *stream,
+            bool is_plain, struct fz_span first)
+{
+    struct fz_error err = {.offset = -1};
+    enum http_coding coding =
+        is_plain ? HTTP_CODING_IDENTITY : http_encode_negotiate(request, content_type);
+    enum fz_code code = http_stream_start(stream, coding, first, &err);
+    if (code != FZ_OK) {
+        http_stream_discard(stream);
+        forget_headers(request);
+        http_respond_error(request, &err);
+        return;
+    }
+    http_encode_announce(request, coding);
+    http_answer_set(&request->answer, 200, content_type, fz_span_make(NULL, 0));
+    request->answer.stream = stream;
     http_pending_end(request);
+}
+
+void
+http_respond_stream(struct http_request *request, const char *content_type,
+                    const struct http_source *source)
+{
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer first = fz_buffer_make(0);
+    struct http_stream *stream = NULL;
+    bool ends = false;
+    struct fz_error err = {.offset = -1};
+    enum fz_code code = http_stream_create(request, source, http_request_unref, &stream, &err);
+    if (code != FZ_OK) {
+        source->destroy(source->user);
+        forget_headers(request);
+        http_respond_public(request, 503, &err, NULL);
+        return;
+    }
+    code = http_stream_begin(stream, &first, &ends, &err);
+    if (code == FZ_OK && !ends) {
+        send_stream(request, content_type, stream, source->is_plain, fz_buffer_span(&first));
+        return;
+    }
+    http_stream_discard(stream);
+    if (code == FZ_OK) {
+        http_respond(request, 200, content_type, fz_buffer_span(&first));
+        return;
+    }
+    forget_headers(request);
+    http_respond_error(request, &err);
 }
 
 void

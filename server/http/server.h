@@ -39,6 +39,7 @@ struct http_server {
     struct metrics *metrics;              /* NULL once the server has ended */
     struct http_pool *readers, *handlers; /* readers: for GET */
     struct http_pool *body_threads, *file_threads;
+    struct http_pool *stream_threads; /* for what streamed answers produce */
     pthread_t sweeper;
     bool sweeping;
     pthread_mutex_t lock;
@@ -46,7 +47,9 @@ struct http_server {
     LIST_HEAD(http_conns, http_conn) conns; /* guarded by lock */
     size_t n_conns, n_active; /* guarded by lock; active: between header and end of the answer */
     LIST_HEAD(http_requests, http_request) pending; /* guarded by lock */
-    bool sweeper_ends, has_given_up;                /* guarded by lock */
+    LIST_HEAD(http_streams, http_stream) streams;   /* guarded by lock, as is the next one */
+    unsigned n_streams;
+    bool sweeper_ends, has_given_up; /* guarded by lock */
     _Atomic bool stopping, stuck;
     /* Bodies in memory, of senders with a known token and of senders without; and on disk, of the
      * latter only. */

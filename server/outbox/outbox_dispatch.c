@@ -157,7 +157,8 @@ item_of(const struct store_held *held, struct fz_arena *arena, struct alert_item
         FZ_OK)
         return;
     ret->number = event.issue.number;
-    ret->title = event.issue.title;
+    /* A limit has no issue, and its name is what people ask for. */
+    ret->title = event.kind == ALERT_INGEST_LIMITED ? event.limit.name : event.issue.title;
     ret->version = event.version;
 }
 
@@ -175,17 +176,18 @@ make_digest(struct outbox *outbox, const struct store_channel *channel, struct f
         code = store_project_by_id(outbox->store, channel->project_id, &arena, &project, err);
     if (code != FZ_OK)
         return code;
-    for (size_t i = 0; i < held.n_newest; i++)
-        item_of(&held.newest[i], &arena, &items[i]);
-    const struct alert_event event = {
-        .kind = ALERT_DIGEST,
-        .time_ms = fz_time_now_ms(),
-        .project = project.name,
-        .path = fz_arena_printf(&arena, "/issues?project=%s", project.name),
-        .items = items,
-        .n_items = held.n_newest,
-        .n_events = held.n,
-        .since_ms = held.first_ms};
+    for (size_t i = 0; i < held.n_shown; i++)
+        item_of(&held.shown[i], &arena, &items[i]);
+    struct alert_event event = {.kind = ALERT_DIGEST,
+                                .time_ms = fz_time_now_ms(),
+                                .project = project.name,
+                                .path = fz_arena_printf(&arena, "/issues?project=%s", project.name),
+                                .items = items,
+                                .n_items = held.n_shown,
+                                .n_events = held.n,
+                                .since_ms = held.first_ms};
+    for (size_t kind = 0; kind < STORE_EVENT_KINDS; kind++)
+        event.n_by_kind[kind] = held.n_by_kind[kind];
     code = alert_event_write(&event, NULL, &body, err);
     return code == FZ_OK
                ? store_digest_add(outbox->store, channel, held.last_id, fz_buffer_cstr(&body), err)

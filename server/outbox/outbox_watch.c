@@ -21,6 +21,7 @@
 enum {
     LOOK_MS = 20 * 1000,
     SWEEP_MS = 60 * 60 * 1000,
+    SWEEPS_MAX = 200,
     BURSTS_MAX = 20,
     MISSING_LOOK = 200,
     RELEASES_MAX = 200,
@@ -210,7 +211,7 @@ judge_release(struct watch *w, const struct store_session_count *sum, struct fz_
     for (size_t i = 0; i < STORE_SESSION_OUTCOMES; i++)
         n += sum->n[i];
     if (!*sum->release || n < w->rules.healthy_sessions || n == 0 ||
-        (double)(n - n_crashed) * STORE_PPM >= (double)w->rules.healthy_ppm * (double)n)
+        (double)(n - n_crashed) * (double)STORE_PPM >= (double)w->rules.healthy_ppm * (double)n)
         return FZ_OK;
     const struct alert_event event = {.kind = ALERT_RELEASE_UNHEALTHY,
                                       .time_ms = w->now_ms,
@@ -254,8 +255,7 @@ look_for_crashes(struct watch *w, struct fz_error *err)
 /* ---- quotas ---- */
 
 static enum fz_code
-judge_usage(struct watch *w, const struct store_usage *used, int64_t day, int64_t left_ms,
-            struct fz_error *err)
+judge_usage(struct watch *w, const struct store_usage *used, int64_t day, struct fz_error *err)
 {
     const struct limits *limits = w->outbox->config.limits;
     bool is_reports = used->kind == STORE_USAGE_REPORTS;
@@ -269,7 +269,7 @@ judge_usage(struct watch *w, const struct store_usage *used, int64_t day, int64_
         .time_ms = w->now_ms,
         .project = w->project->name,
         .limit = {
-            .name = name, .value = most, .since_ms = w->now_ms, .until_ms = w->now_ms + left_ms}};
+            .name = name, .value = most, .since_ms = w->now_ms, .until_ms = (day + 1) * DAY_MS}};
     snprintf(mark, sizeof(mark), "limited:%s:%lld", name, (long long)day);
     const char *const marks[] = {mark};
     return raise_event(w, &event, &(struct store_event){.marks = marks, .n_marks = 1}, err);
@@ -284,7 +284,7 @@ look_for_limits(struct watch *w, struct fz_error *err)
     enum fz_code code =
         store_usage_today(w->outbox->store, w->arena, &used, &n, &day, &left_ms, err);
     for (size_t i = 0; code == FZ_OK && i < n; i++)
-        code = judge_usage(w, &used[i], day, left_ms, err);
+        code = judge_usage(w, &used[i], day, err);
     return code;
 }
 
@@ -339,5 +339,11 @@ outbox_watch(struct outbox *outbox, struct fz_error *err)
     }
     if (code == FZ_OK)
         code = store_duty_take(outbox->store, "sweep", SWEEP_MS, &sweeps, err);
-    return code == FZ_OK && sweeps ? store_outbox_sweep(outbox->store, err) : code;
+    /* In portions, so that no transaction is long; a storm leaves thousands of rows. */
+    for (int i = 0; code == FZ_OK && sweeps && i < SWEEPS_MAX; i++) {
+        if (atomic_load(&outbox->is_stopping))
+            break;
+        code = store_outbox_sweep(outbox->store, &sweeps, err);
+    }
+    return code;
 }

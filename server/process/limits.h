@@ -57,6 +57,9 @@
     X(uint64_t, answer_disk, "1G", "answers in files that are being sent",                         \
       "Answers above 1M, and those for which memory has no room, go to files; equal answers "      \
       "are stored once.")                                                                          \
+    X(unsigned, streams, "16", "exports and other streamed answers at once",                       \
+      "Each takes 1M of answer_memory, besides what waits for its client. Further requests get "   \
+      "503.")                                                                                      \
     X(unsigned, header_s, "10", "seconds until a request's header is complete", NULL)              \
     X(unsigned, body_s, "120", "seconds until a report's body is complete", NULL)                  \
     X(unsigned, answer_s, "10", "seconds in which a client must take some of its answer", NULL)    \
@@ -67,7 +70,11 @@
     X(unsigned, orphan_s, "3600", "seconds after which a blob that nothing ever named is deleted", \
       NULL)                                                                                        \
     X(unsigned, auth_failures, "10", "wrong tokens a minute from one address",                     \
-      "An IPv6 client is its /64. Further wrong tokens get 429; valid tokens always pass.")        \
+      "An IPv6 client is its /64. Further wrong tokens get 429; valid tokens always pass. Wrong "  \
+      "passwords are counted apart from them, and then right ones get 429, too.")                  \
+    X(unsigned, passwords, "2", "passwords that are checked at once",                              \
+      "Each takes 19 MiB and one core for some tens of milliseconds.")                             \
+    X(unsigned, passwords_waiting, "64", "logins that wait for that", "Further ones get 503.")     \
     X(unsigned, events_per_minute, "60000",                                                        \
       "requests with reports, sessions or symbols a minute of one key; 0: no limit",               \
       "Each of the three is counted by itself, and by each server. Further requests get 429 "      \

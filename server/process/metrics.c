@@ -171,6 +171,8 @@ print_http(const struct metrics *metrics, struct fz_buffer *out)
            atomic_load(&metrics->http_connections_refused));
     single(out, "http_timeouts_total", "counter", "Connections ended because they were too slow.",
            atomic_load(&metrics->http_timeouts));
+    single(out, "http_streams", "gauge", "Streamed answers being sent.",
+           atomic_load(&metrics->http_streams));
 }
 
 static void
@@ -198,6 +200,8 @@ static void
 print_limited(const struct metrics *metrics, struct fz_buffer *out)
 {
     static const char *const names[METRICS_LIMITED] = {"key", "address", "quota"};
+    single(out, "password_checks_total", "counter", "Passwords that were compared with a hash.",
+           atomic_load(&metrics->password_checks));
     head(out, "requests_limited_total", "counter", "Requests that a limit refused.");
     for (size_t i = 0; i < METRICS_LIMITED; i++) {
         uint64_t count = atomic_load(&metrics->requests_limited[i]);

@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include <stdatomic.h>
 
-enum { METRICS_ROUTES = 128, METRICS_BUCKETS = 14 };
+enum { METRICS_ROUTES = 192, METRICS_BUCKETS = 14 };
 
 struct metrics_route { /* one HTTP route by http_route.name */
     char name[32];
@@ -41,9 +41,10 @@ enum metrics_limited {
 struct metrics {
     struct metrics_route routes[METRICS_ROUTES];
     _Atomic uint64_t http_bytes_in, http_bytes_out, http_connections, http_connections_refused,
-        http_timeouts;
+        http_timeouts, http_streams;
     _Atomic uint64_t reports_accepted, reports_duplicate, uploads_accepted;
     _Atomic uint64_t requests_limited[METRICS_LIMITED];
+    _Atomic uint64_t password_checks;
     _Atomic uint64_t
         jobs[3][METRICS_JOB_RESULTS]; /* by enum store_job_kind (1 report, 2 upload) and result */
     _Atomic uint64_t job_bucket[3][METRICS_BUCKETS], job_sum_us[3];

@@ -280,8 +280,9 @@ supervise_tend(struct supervise *s)
     return next_ms;
 }
 
-bool
-supervise_has_ended(const struct supervise *s, int *ret_exit_code)
+/* Whether the whole has ended by itself, and with which code. */
+static bool
+has_ended(const struct supervise *s, int *ret_exit_code)
 {
     if (s->has_ended)
         *ret_exit_code = s->exit_code;
@@ -357,7 +358,7 @@ int
 supervise_run(struct supervise *s, const sigset_t *signals, int64_t grace_ms)
 {
     int exit_code;
-    while (!supervise_has_ended(s, &exit_code)) {
+    while (!has_ended(s, &exit_code)) {
         int64_t ms = supervise_tend(s);
         const struct timespec nap = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
         int number = s->has_ended ? 0 : sigtimedwait(signals, NULL, &nap);

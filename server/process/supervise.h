@@ -44,8 +44,6 @@ FZ_MUST_CHECK enum fz_code supervise_create(const struct supervise_plan *plan,
  * with 0 or by a signal that asks for the end.
  */
 int64_t supervise_tend(struct supervise *supervise);
-/* Whether the whole has ended by itself, and with which code. */
-bool supervise_has_ended(const struct supervise *supervise, int *ret_exit_code);
 /* How many are running. */
 int supervise_running(struct supervise *supervise);
 /* Send the signal to all; from now on nothing is started. */

@@ -40,9 +40,6 @@ void proto_blob(struct proto_coder *c, struct fz_span *value, size_t max);
 /* A value of an enum from `first` to below `end`: one byte. */
 unsigned proto_choice(struct proto_coder *c, unsigned value, unsigned first, unsigned end);
 
-/* n zeroed records for what is read; NULL fails the reader. */
-void *proto_room(struct proto_coder *c, size_t n, size_t size);
-
 struct proto_list {
     size_t max;    /* records */
     size_t record; /* bytes of the shortest record in a message */

@@ -179,6 +179,17 @@ proto_uuid(struct proto_coder *c, struct fz_uuid *value)
     proto_bytes(c, value->bytes, sizeof(value->bytes));
 }
 
+/* n zeroed records for what is read; NULL fails the reader. */
+static void *
+room_for(struct proto_coder *c, size_t n, size_t size)
+{
+    /* A reader that has failed gives zeros: nothing is allocated for them. */
+    void *room = c->in.failed ? NULL : fz_arena_array(c->arena, n, size);
+    c->is_out_of_memory = c->is_out_of_memory || (!room && !c->in.failed);
+    proto_expect(c, room != NULL);
+    return room;
+}
+
 void
 proto_blob(struct proto_coder *c, struct fz_span *value, size_t max)
 {
@@ -190,7 +201,7 @@ proto_blob(struct proto_coder *c, struct fz_span *value, size_t max)
     }
     /* Before the allocation: a length of four bytes may ask for gigabytes. */
     proto_expect(c, len <= max && fz_read_fits(&c->in, len, 1));
-    uint8_t *room = proto_room(c, len, 1);
+    uint8_t *room = room_for(c, len, 1);
     if (room)
         proto_bytes(c, room, len);
     *value = fz_span_make(room, room ? len : 0);
@@ -213,16 +224,6 @@ proto_name(struct proto_coder *c, const char **value, size_t max)
 }
 
 void *
-proto_room(struct proto_coder *c, size_t n, size_t size)
-{
-    /* A reader that has failed gives zeros: nothing is allocated for them. */
-    void *room = c->in.failed ? NULL : fz_arena_array(c->arena, n, size);
-    c->is_out_of_memory = c->is_out_of_memory || (!room && !c->in.failed);
-    proto_expect(c, room != NULL);
-    return room;
-}
-
-void *
 proto_records(struct proto_coder *c, const struct proto_list *list, void *records, size_t *n)
 {
     uint32_t count = (uint32_t)*n;
@@ -230,7 +231,7 @@ proto_records(struct proto_coder *c, const struct proto_list *list, void *record
     if (!c->out) {
         /* Before the allocation: a count of four bytes may ask for gigabytes. */
         proto_expect(c, count <= list->max && fz_read_fits(&c->in, count, list->record));
-        records = proto_room(c, count, list->size);
+        records = room_for(c, count, list->size);
         *n = records ? count : 0;
     }
     for (size_t i = 0; i < *n && !c->in.failed; i++)
@@ -386,7 +387,7 @@ code_values(struct proto_coder *c, const struct fz_columns *columns, struct prot
 {
     if (!c->out)
         /* Zeroed, so that the columns that do not travel are unknown and not garbage. */
-        info->values = proto_room(c, columns->n, sizeof(*info->values));
+        info->values = room_for(c, columns->n, sizeof(*info->values));
     for (size_t i = 0; info->values && i < columns->n; i++) {
         /* The worker knows these itself: when the report came is not for a child to decide. */
         if (columns->list[i].is_fixed)

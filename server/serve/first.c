@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "storage/store_users.h"
 
 enum { PATH_BYTES = PATH_MAX + 32 };
 
@@ -188,6 +189,41 @@ serve_first_tokens(const struct config *config, struct serve_first *ret, struct 
     return code;
 }
 
+/* ---- the first user ----------------------------------------------------------------------- */
+
+static enum fz_code
+make_link(struct store *store, const char *url, char ret[SERVE_SETUP_URL], struct fz_error *err)
+{
+    static const struct store_link link = {.kind = STORE_LINK_SETUP};
+    char secret[STORE_SECRET_TEXT];
+    store_secret_make(secret);
+    enum fz_code code = store_link_add(store, &link, secret, NULL, err);
+    /* In the fragment, which browsers do not send, so no log has it. */
+    if (code == FZ_OK)
+        snprintf(ret, SERVE_SETUP_URL, "%s/setup#%s", url, secret);
+    return code;
+}
+
+enum fz_code
+serve_first_user(const struct config *config, const char *url, struct serve_first *first,
+                 struct fz_error *err)
+{
+    FZ_CLEANUP(store_closep) struct store *store = NULL;
+    bool exist = false;
+    enum fz_code code = store_open(config->database, &store, err);
+    if (code == FZ_OK)
+        code = store_users_exist(store, &exist, err);
+    if (code != FZ_OK || exist)
+        return code;
+    if (first->is_first)
+        return make_link(store, url, first->setup_url, err);
+    /* An earlier version made this database, or the link of the first start has expired. Users are
+     * a choice: tokens work without any. */
+    fz_log(FZ_LOG_INFO, "no one can log in to the page yet",
+           "do=\"framezero user invite --email YOU@EXAMPLE.COM --role admin --project '*'\"");
+    return FZ_OK;
+}
+
 /* ---- credentials.json --------------------------------------------------------------------- */
 
 /* "https://host" with key and project: "https://KEY@host/1", as clients take it. */
@@ -231,6 +267,8 @@ serve_first_credentials(const struct config *config, const char *url,
                   first->admin_token, "dsn", dsn);
     if (!root)
         return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
+    if (*first->setup_url)
+        json_object_set_new(root, "setup_url", json_string(first->setup_url));
     enum fz_code code = write_json(unfinished, root, err);
     /* In one step: a reader sees all of it or nothing. */
     if (code == FZ_OK && rename(unfinished, path) != 0)
@@ -280,6 +318,16 @@ shorten(const char *path)
     return path + len + 1;
 }
 
+static void
+print_setup(const struct serve_first *first)
+{
+    if (!*first->setup_url)
+        return;
+    printf("Open this within 30 minutes to become the first user of the page:\n\n"
+           "  %s\n\n",
+           first->setup_url);
+}
+
 void
 serve_first_print(const struct config *config, const char *url, const struct serve_first *first)
 {
@@ -288,6 +336,7 @@ serve_first_print(const struct config *config, const char *url, const struct ser
            "  ingest key   %s\n"
            "  admin token  %s\n\n",
            config->data_dir, first->ingest_key, first->admin_token);
+    print_setup(first);
     char sample[PATH_MAX];
     if (find_sample(sample)) {
         const char *at = shorten(sample);

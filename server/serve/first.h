@@ -11,10 +11,13 @@
 #include "server/config/config.h"
 #include "storage/store.h"
 
+enum { SERVE_SETUP_URL = 512 };
+
 struct serve_first { /* of a first start; empty otherwise */
     bool is_first;
     int64_t project_id;
     char ingest_key[STORE_TOKEN_TEXT], admin_token[STORE_TOKEN_TEXT];
+    char setup_url[SERVE_SETUP_URL]; /* "" = none */
 };
 
 /* Before the database is opened. CONFLICT: there is a credentials.json, but no SQLite database, or
@@ -25,6 +28,10 @@ FZ_MUST_CHECK enum fz_code serve_first_check(const struct config *config, struct
  * is lacking of them. CONFLICT: there is a credentials.json that it does not know. */
 FZ_MUST_CHECK enum fz_code serve_first_tokens(const struct config *config, struct serve_first *ret,
                                               struct fz_error *err);
+
+/* While there are no users: on a first start the link for the first one, else a line in the log. */
+FZ_MUST_CHECK enum fz_code serve_first_user(const struct config *config, const char *url,
+                                            struct serve_first *first, struct fz_error *err);
 
 /* DIR/credentials.json: written on a first start, else brought up to date with the url if it is
  * there. */

@@ -16,19 +16,23 @@
 #include "server/serve/first.h"
 #include "server/serve/setup.h"
 #include "server/serve/workers.h"
+#include "server/web/web.h"
 
 extern char **environ;
 
 static const char command[] = "serve";
 
+enum { TABLES_MAX = 32 };
 enum { HTTP_GRACE_MS = 10000, WORKER_GRACE_MS = 20000, SERVE_GRACE_MS = 45000 };
 
 struct serve {
     struct config config;
     char url[256]; /* for links of messages that the API sends */
     struct outbox_setup alerts;
+    struct api_login login;
     int lock_fd, metrics_fd;
     struct metrics *metrics;
+    struct web *web;
     struct api *api;
     struct http_server *http;
     struct serve_workers workers;
@@ -46,17 +50,35 @@ count_workers(void *user)
     return serve->config.workers == 0 ? -1 : supervise_running(serve->workers.supervise);
 }
 
+/* Those of the clients, and those of the page. */
+static size_t
+list_tables(const struct api_routes *ret[TABLES_MAX])
+{
+    size_t n = 0, n_clients, n_web;
+    const struct api_routes *const *clients = clients_all(&n_clients);
+    const struct api_routes *const *web = web_all(&n_web);
+    for (size_t i = 0; i < n_clients && n < TABLES_MAX; i++)
+        ret[n++] = clients[i];
+    for (size_t i = 0; i < n_web && n < TABLES_MAX; i++)
+        ret[n++] = web[i];
+    return n;
+}
+
 static enum fz_code
 start_http(struct serve *serve, struct fz_error *err)
 {
     const struct config *config = &serve->config;
     char temp[PATH_MAX + 16];
     snprintf(temp, sizeof(temp), "%s/tmp", config->data_dir);
-    size_t n_clients;
-    const struct api_routes *const *clients = clients_all(&n_clients);
+    const struct api_routes *tables[TABLES_MAX];
+    size_t n_tables = list_tables(tables);
+    serve_setup_login(config, &serve->login);
+    enum fz_code code = web_create(&config->limits, serve->metrics, &serve->web, err);
+    if (code != FZ_OK)
+        return code;
     const struct api_config api = {
-        .clients = clients,
-        .n_clients = n_clients,
+        .clients = tables,
+        .n_clients = n_tables,
         .database_url = config->database,
         .blobs_url = config->blobs,
         .limits = &config->limits,
@@ -64,6 +86,8 @@ start_http(struct serve *serve, struct fz_error *err)
         .symbolicate_v5_project = config->symbolicate_v5_project,
         .cors_origins = config->cors_origins,
         .alerts = &serve->alerts,
+        .login = &serve->login,
+        .web = serve->web,
         .upload_wait_s = config->upload_wait_s,
         .workers = count_workers,
         .workers_user = serve,
@@ -71,7 +95,7 @@ start_http(struct serve *serve, struct fz_error *err)
     char listens[300];
     snprintf(listens, sizeof(listens), "http://%s", config->listen);
     serve_setup_url(config, listens, serve->url);
-    enum fz_code code = serve_setup_alerts(config, serve->url, &serve->alerts, err);
+    code = serve_setup_alerts(config, serve->url, &serve->alerts, err);
     if (code == FZ_OK)
         code = api_create(&api, &serve->api, err);
     if (code != FZ_OK)
@@ -131,6 +155,8 @@ start(struct serve *serve, struct fz_error *err)
     serve_setup_url(config, http_url(serve->http), url);
     code = start_workers(serve, url, err);
     if (code == FZ_OK)
+        code = serve_first_user(config, url, &first, err);
+    if (code == FZ_OK)
         code = serve_first_credentials(config, url, &first, err);
     if (code != FZ_OK)
         return code;
@@ -175,6 +201,8 @@ stop(struct serve *serve)
         api_stop_waiting(serve->api);
     if (serve->http)
         http_stop(serve->http, HTTP_GRACE_MS);
+    /* After HTTP, whose requests may wait for a password, and before the api, which answers them. */
+    web_destroy(serve->web);
     /* After HTTP: its handlers use the api. */
     api_destroy(serve->api);
     serve_workers_deinit(&serve->workers, WORKER_GRACE_MS);

@@ -141,6 +141,19 @@ serve_setup_alerts(const struct config *config, const char *url, struct outbox_s
     return code;
 }
 
+/* ---- its logins ------------------------------------------------------------------------------ */
+
+void
+serve_setup_login(const struct config *config, struct api_login *ret)
+{
+    static const int64_t day_ms = INT64_C(24) * 3600 * 1000;
+    *ret = (struct api_login){.public_url = config->public_url,
+                              .proxy_user_header = config->proxy_user_header,
+                              .proxy_role = config->proxy_role,
+                              .idle_ms = config->session_idle_days * day_ms,
+                              .max_ms = config->session_days * day_ms};
+}
+
 /* ---- its workers -------------------------------------------------------------------------- */
 
 void

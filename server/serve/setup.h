@@ -5,6 +5,7 @@
 #ifndef SERVE_SETUP_H
 #define SERVE_SETUP_H
 
+#include "server/api/api.h"
 #include "server/config/config.h"
 #include "server/outbox/outbox.h"
 #include "storage/store.h"
@@ -32,5 +33,8 @@ void serve_setup_workers(struct config *config);
 
 /* How clients reach a server that listens at `bound` (http_url()). */
 void serve_setup_url(const struct config *config, const char *bound, char ret[256]);
+
+/* How people log in. The texts are the configuration's. */
+void serve_setup_login(const struct config *config, struct api_login *ret);
 
 #endif

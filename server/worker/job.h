@@ -43,6 +43,12 @@ struct job_made {
     int64_t made_ms;
 };
 
+/* What worker_seal() has done since it was logged last. */
+struct worker_sealed {
+    int64_t due_ms, logged_ms; /* monotonic */
+    uint64_t n_days, n_facts, took_ms;
+};
+
 struct worker {
     const struct worker_config *config;
     struct store *store;
@@ -56,7 +62,8 @@ struct worker {
     int64_t checked_ms;               /* monotonic: when the schema was looked at last */
     int64_t collected_ms, scanned_ms; /* monotonic: when unnamed blobs were deleted, looked for */
     int64_t regroup_due_ms, regroup_logged_ms; /* monotonic: of worker_regroup() */
-    uint64_t n_regrouped;       /* since the last time that there was nothing to do */
+    uint64_t n_regrouped; /* since the last time that there was nothing to do */
+    struct worker_sealed sealed;
     int64_t trimmed_ms;         /* monotonic: when learned names were counted last */
     struct child_process child; /* that reads reports */
     struct child_process_backoff backoff;
@@ -95,6 +102,8 @@ FZ_MUST_CHECK enum fz_code job_grouping(const struct proto_issue *issue, int64_t
                                         struct fz_error *err);
 /* Give a few reports of an older program their issues. True: there may be more. */
 bool worker_regroup(struct worker *worker);
+/* Store a day of facts as columns, if it is time; less often while jobs wait. True: there may be more. */
+bool worker_seal(struct worker *worker, bool is_busy);
 
 void job_warn(const char *what, const struct fz_error *err);
 

@@ -135,7 +135,8 @@ work(struct worker *w, worker_stop_fn stop, void *user, struct fz_error *ret_err
         in_trouble = false;
         int64_t claimed_ms = w->beat_ms = fz_time_monotonic_ms();
         /* One worker of a server is enough for what no one waits for. */
-        if (w->n_held == 0 && (slot > 0 || !worker_regroup(w)))
+        bool goes_on = slot <= 0 && worker_seal(w, w->n_held > 0);
+        if (w->n_held == 0 && (slot > 0 || !worker_regroup(w)) && !goes_on)
             /* A change of the database ends it; the time is for jobs that become due. */
             store_wait_change(w->store, IDLE_WAIT_MS);
         while (w->n_held > 0 && !stop(user)) {

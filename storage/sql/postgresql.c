@@ -391,8 +391,9 @@ sql_postgresql_create(struct sql **ret, struct fz_error *err)
         .in_few_end = "))",
         .no_index = "",
         .collate = " COLLATE \"C\"",
-        .in_numbers = "= ANY (CAST(",
-        .in_numbers_end = " AS bigint[]))",
+        /* As a subquery they are hashed; of an array each row would be compared with all. */
+        .in_numbers = "IN (SELECT unnest(CAST(",
+        .in_numbers_end = " AS bigint[])))",
         .numbers_open = '{',
         .numbers_close = '}',
         .packs_rows = true,

@@ -5,7 +5,8 @@
 #include "base/list.h"
 #include "base/text.h"
 
-enum { TRIES = 3 };
+/* Batches of reports whose runs are the same may meet several times in a row. */
+enum { TRIES = 8 };
 
 /* ---- values ---- */
 

@@ -154,7 +154,7 @@ void sql_rollbackp(struct sql **tx);
 /* Wake those who wait for a change once this transaction is committed. */
 FZ_MUST_CHECK enum fz_code sql_notify(struct sql *tx, struct fz_error *err);
 /* True if `code` is a failure by a deadlock or the like: the same transaction may simply run again.
- * Counts in *n_tries, from 0; false after the third. */
+ * Counts in *n_tries, from 0; false after the eighth. */
 bool sql_try_again(const struct sql *sql, enum fz_code code, int *n_tries);
 
 /* A lock on a number until the transaction ends. SQLite has one writer at a time, so there it is

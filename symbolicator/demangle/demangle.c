@@ -18,26 +18,6 @@
 #include "base/text.h"
 #include "symbolicator/demangle/language.h"
 
-static const struct {
-    const char *prefix;
-    bool (*demangle)(const char *name, const struct sym_demangle_options *options,
-                     struct fz_buffer *out);
-    enum sym_language language;
-} languages[] = {
-    /* Legacy Rust names are valid C++ names that end in a hash, so Rust comes first. */
-    {"_R", sym_demangle_rust, SYM_RUST},
-    {"_ZN", sym_demangle_rust, SYM_RUST},
-    {"ZN", sym_demangle_rust, SYM_RUST},
-    {"_Z", sym_demangle_cxx, SYM_CXX},
-    {"___Z", sym_demangle_cxx, SYM_CXX},
-    {"__", sym_demangle_block, SYM_OBJC},
-    {"$", sym_demangle_swift, SYM_SWIFT},
-    {"_$", sym_demangle_swift, SYM_SWIFT},
-    {"_T", sym_demangle_swift, SYM_SWIFT},
-    {"@__swiftmacro_", sym_demangle_swift, SYM_SWIFT},
-    {"async_Main", sym_demangle_swift, SYM_SWIFT},
-};
-
 /* The name up to "_block_invoke" or "_block_invoke_<digits>", and the digits; false if it has no
  * such end. */
 static bool
@@ -94,9 +74,9 @@ is_cxx(struct fz_span function)
     return at < function.len && function.data[at] == 'Z';
 }
 
-bool
-sym_demangle_block(const char *name, const struct sym_demangle_options *options,
-                   struct fz_buffer *out)
+/* Blocks in Objective-C methods and C functions. */
+static bool
+demangle_block(const char *name, const struct sym_demangle_options *options, struct fz_buffer *out)
 {
     if (options->keep_blocks)
         return false;
@@ -111,6 +91,26 @@ sym_demangle_block(const char *name, const struct sym_demangle_options *options,
     fz_buffer_char(out, ')');
     return true;
 }
+
+static const struct {
+    const char *prefix;
+    bool (*demangle)(const char *name, const struct sym_demangle_options *options,
+                     struct fz_buffer *out);
+    enum sym_language language;
+} languages[] = {
+    /* Legacy Rust names are valid C++ names that end in a hash, so Rust comes first. */
+    {"_R", sym_demangle_rust, SYM_RUST},
+    {"_ZN", sym_demangle_rust, SYM_RUST},
+    {"ZN", sym_demangle_rust, SYM_RUST},
+    {"_Z", sym_demangle_cxx, SYM_CXX},
+    {"___Z", sym_demangle_cxx, SYM_CXX},
+    {"__", demangle_block, SYM_OBJC},
+    {"$", sym_demangle_swift, SYM_SWIFT},
+    {"_$", sym_demangle_swift, SYM_SWIFT},
+    {"_T", sym_demangle_swift, SYM_SWIFT},
+    {"@__swiftmacro_", sym_demangle_swift, SYM_SWIFT},
+    {"async_Main", sym_demangle_swift, SYM_SWIFT},
+};
 
 static bool
 demangle_any(const char *name, const struct sym_demangle_options *options, struct fz_buffer *out,

@@ -36,10 +36,6 @@ bool sym_demangle_rust(const char *name, const struct sym_demangle_options *opti
 bool sym_demangle_swift(const char *name, const struct sym_demangle_options *options,
                         struct fz_buffer *out);
 
-/* Blocks in Objective-C methods and C functions. */
-bool sym_demangle_block(const char *name, const struct sym_demangle_options *options,
-                        struct fz_buffer *out);
-
 /*
  * Decode Punycode: the code points of `basic`, and those that `encoded` inserts, into `ret`, which
  * has room for `room`. Digits are "a" to "z", then ten characters from `digit_26` on. Returns their

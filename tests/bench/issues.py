@@ -1,18 +1,23 @@
 #!/usr/bin/env python3
 """How long lists, issue pages, distributions and searches take over a million reports.
 
-    bench/issues.py [--framezero BIN] [--work DIR] [--reports N] [--postgresql URL] [--rounds N] [--plans] [--json FILE]
+    bench/issues.py [--framezero BIN] [--work DIR] [--reports N] [--postgresql URL] [--rounds N] [--rows] [--json FILE]
 
 A deterministic generator writes N reports over 92 days, 3,000 issues (the largest has 46 % of them), 60 versions, 20 versions of
-the system, 60 devices and 20,000 reasons directly into the tables, as finishing them would have. A server then answers each query
-ROUNDS times; the first time is the cold one. With --postgresql (the URL of an empty database) COPY fills that instead of a new
-file of SQLite. Times are those of the client.
+the system, 60 devices and 20,000 reasons directly into the tables, as finishing them would have. A worker stores the days as
+columns (--rows: what it stored is dropped, and everything is read as rows), and a server answers each query ROUNDS times; the
+first time is the cold one. With --postgresql (the URL of an empty database) COPY fills that instead of a new file of SQLite:
+
+    tests/contract/with_postgresql.sh sh -c 'tests/bench/issues.py --postgresql "$FRAMEZERO_TEST_POSTGRESQL"'
+
+Times are those of the client; the CPU time is that of all processes of the server, and with SQLite includes the database.
 """
 import argparse
 import bisect
 import hashlib
 import itertools
 import json
+import os
 import pathlib
 import random
 import sqlite3
@@ -37,13 +42,24 @@ def say(text):
 
 class Sqlite:
     def __init__(self, path):
-        self.db = sqlite3.connect(path)
+        self.path = path
+
+    def start(self):
+        self.db = sqlite3.connect(self.path)
         self.db.execute("PRAGMA synchronous = OFF")
         self.db.execute("PRAGMA cache_size = -200000")
 
     def fill(self, table, columns, rows):
         marks = ", ".join("?" * len(columns))
         self.db.executemany(f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({marks})", rows)
+
+    def number(self, query):
+        with sqlite3.connect(self.path) as db:
+            return db.execute(query).fetchone()[0]
+
+    def run(self, text):
+        with sqlite3.connect(self.path) as db:
+            db.execute(text)
 
     def finish(self):
         self.db.execute("INSERT INTO term_texts (rowid, text) SELECT id, text FROM terms WHERE field IN (8, 10, 13, 14)")
@@ -58,6 +74,12 @@ class Postgresql:
 
     def run(self, text):
         subprocess.run(["psql", "-q", "-v", "ON_ERROR_STOP=1", "-c", text, self.url], check=True)
+
+    def number(self, query):
+        return int(subprocess.run(["psql", "-qAt", "-c", query, self.url], check=True, stdout=subprocess.PIPE, text=True).stdout)
+
+    def start(self):
+        pass
 
     @staticmethod
     def text(value):
@@ -76,6 +98,7 @@ class Postgresql:
             sys.exit(f"issues: COPY {table} failed")
 
     def finish(self):
+        self.run("SELECT setval(pg_get_serial_sequence('terms', 'id'), (SELECT max(id) FROM terms))")
         self.run("VACUUM ANALYZE")
 
 
@@ -150,7 +173,31 @@ FACTS = ("project_id", "received_ms", "report_key", "variant_id", "user_id", "ve
 DAILY = {VERSION: 5, OS: 6, DEVICE: 7, ARCH: 8, ENVIRONMENT: 9}
 
 
+def counters(rng, n):
+    """HyperLogLog counters with all registers set, as those of a day with 50,000 users have them."""
+    ranks = list(itertools.accumulate(2.0 ** -i for i in range(1, 20)))
+    return [b"\x02" + bytes(4 + bisect.bisect(ranks, rng.random()) for _ in range(4096)) for _ in range(n)]
+
+
+def fill_versions(to, maker, texts):
+    """Reports and sessions of each version and day."""
+    rng, project = random.Random(2), maker.project
+    users, first = counters(rng, 40), maker.end_ms // DAY - DAYS
+    releases = {v: "com.acme.shop@" + "+".join(texts[v]) for v in maker.versions}
+    to.fill("versions", ("version_id", "project_id", "first_ms", "last_ms", "n_reports"),
+            ((v, project, first * DAY, maker.end_ms, maker.n // VERSIONS) for v in maker.versions))
+    to.fill("version_days", ("key", "project_id", "day", "version_id", "environment_id", "n", "users"),
+            ((1 + i * VERSIONS + k, project, first + i, v, maker.environments[0], 100, rng.choice(users))
+             for i in range(DAYS) for k, v in enumerate(maker.versions)))
+    to.fill("session_counts", ("project_id", "day_ms", "release", "environment", "healthy", "crashed"),
+            ((project, (first + i) * DAY, releases[v], "production", 50000, 500) for i in range(DAYS) for v in maker.versions))
+    to.fill("session_users", ("key", "project_id", "day_ms", "release", "environment", "users", "crashed"),
+            ((1 + i * VERSIONS + k, project, (first + i) * DAY, releases[v], "production", rng.choice(users), rng.choice(users))
+             for i in range(DAYS) for k, v in enumerate(maker.versions)))
+
+
 def fill(to, maker):
+    to.start()
     maker.make_terms()
     project = maker.project
     to.fill("terms", ("id", "project_id", "field", "text", "detail", "sort"), maker.terms)
@@ -196,6 +243,8 @@ def fill(to, maker):
     to.fill("issue_hours", ("variant_id", "hour", "n"), ((*key, n) for key, n in hours.items()))
     to.fill("issue_days", ("variant_id", "field", "term_id", "day", "n"), ((*key, n) for key, n in days.items()))
     to.fill("issue_users", ("issue_id", "user_id", "n"), ((*key, n) for key, n in users.items()))
+    say("versions")
+    fill_versions(to, maker, texts)
     say("reports")
     maker.rng = random.Random(1)
     to.fill("reports", ("key", "project_id", "id", "body_sha256", "transient", "status", "format", "received_ms", "timestamp_ms",
@@ -225,25 +274,59 @@ def queries():
             yield f"issue {number} {span or 'all'} versions", f"issues/{number}", f"{span} version:>=6.0".strip(), {}
         for name, text in filters:
             yield f"reports {span or 'all'} {name}", "reports", f"{span} {text}".strip(), {}
+        yield f"issue 1 {span or 'all'} variants", "issues/1/variants", f"{span} version:>=6.0".strip(), {}
+        yield f"versions {span or 'all'}", "versions", None, {"since": span[6:]} if span else {"since": f"{DAYS}d"}
     for field in ("version", "device", "reason"):
         yield f"values {field}", "values", None, {"field": field}
 
 
+def processes(pid):
+    """The process and those that it started."""
+    children = pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    return [pid] + [p for child in children for p in processes(int(child))]
+
+
+def cpu_ms(pids):
+    ticks = 0
+    for pid in pids:
+        fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+        ticks += int(fields[11]) + int(fields[12])
+    return ticks * 1000 / os.sysconf("SC_CLK_TCK")
+
+
+def wait_sealed(database, server, deadline_s=900):
+    """Until each day that is over is stored as columns."""
+    began = time.monotonic()
+    last = (int(time.time()) - 3600) // 86400
+    while time.monotonic() < began + deadline_s:
+        if database.number("SELECT max(sealed_before) FROM projects") >= last and \
+                database.number("SELECT count(*) FROM fact_days WHERE state IN (0, 2, 4)") == 0:
+            n = database.number("SELECT sum(n) FROM fact_days WHERE state = 1")
+            bytes_each = database.number("SELECT sum(length(body)) FROM fact_columns") / n
+            say(f"{n} facts are columns, {bytes_each:.1f} bytes each, after {time.monotonic() - began:.0f} s")
+            return
+        time.sleep(1)
+    sys.exit(f"issues: the days are not stored as columns:\n{server.log_tail()}")
+
+
 def measure(server, rounds):
-    found = []
+    found, pids = [], processes(server.process.pid)
     for name, path, text, more in queries():
         options = dict(more, **({} if text is None else {"query": text}))
-        times = []
-        for _ in range(rounds):
+        times, cpu = [], 0
+        for i in range(rounds):
             began = time.monotonic()
+            cpu = cpu_ms(pids) if i == 1 else cpu
             status, answer = server.query(f"/api/v1/{path}", **options)
             times.append((time.monotonic() - began) * 1000)
             if status != 200:
                 sys.exit(f"issues: {name}: {status} {answer}")
         warm = sorted(times[1:]) or times
-        found.append({"query": name, "cold_ms": times[0], "p50_ms": warm[len(warm) // 2],
+        cpu = (cpu_ms(pids) - cpu) / (rounds - 1) if rounds > 1 else 0
+        found.append({"query": name, "cpu_ms": cpu, "cold_ms": times[0], "p50_ms": warm[len(warm) // 2],
                       "p99_ms": warm[min(len(warm) - 1, int(len(warm) * 0.99))]})
-        print("{query:40} cold {cold_ms:8.1f}  p50 {p50_ms:8.1f}  p99 {p99_ms:8.1f} ms".format(**found[-1]), flush=True)
+        print("{query:40} cold {cold_ms:8.1f}  p50 {p50_ms:8.1f}  p99 {p99_ms:8.1f} ms  CPU {cpu_ms:8.1f} ms".format(**found[-1]),
+              flush=True)
     return found
 
 
@@ -254,11 +337,13 @@ def main():
     parser.add_argument("--reports", type=int, default=1000000)
     parser.add_argument("--postgresql", help="the URL of an empty database")
     parser.add_argument("--rounds", type=int, default=20)
+    parser.add_argument("--rows", action="store_true", help="without columns")
     parser.add_argument("--json")
     options = parser.parse_args()
     data = pathlib.Path(options.work) / f"issues-{options.reports}{'-postgresql' if options.postgresql else ''}"
     is_new = not data.exists()
     server = Server(options.framezero, workers=1, data=str(data.absolute()), database=options.postgresql)
+    database = Postgresql(options.postgresql) if options.postgresql else Sqlite(data / "framezero.db")
     if is_new:
         data.mkdir(parents=True)
     server.start()
@@ -267,10 +352,13 @@ def main():
         began = time.monotonic()
         # Whole hours, so that the same day gives the same rows.
         maker = Maker(options.reports, 1, int(time.time()) // 3600 * HOUR)
-        fill(Postgresql(options.postgresql) if options.postgresql else Sqlite(data / "framezero.db"), maker)
+        fill(database, maker)
         say(f"filled in {time.monotonic() - began:.0f} s")
     server.start()
     try:
+        wait_sealed(database, server)
+        if options.rows:
+            database.run("UPDATE fact_days SET state = 3")
         found = measure(server, options.rounds)
     finally:
         server.stop()

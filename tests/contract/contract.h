@@ -111,8 +111,10 @@ int contract_run_memory(void);
 int contract_run_runs(void);
 int contract_run_grouping(void);
 int contract_run_outbox(void);
+int contract_run_users(void);
 int contract_run_issue_actions(void);
 int contract_run_lists(void);
 int contract_run_rules(void);
+int contract_run_similar(void);
 
 #endif

@@ -19,14 +19,20 @@ contract_grouping(const struct contract_group *g)
     static const char *const functions[] = {"checkout(int)", "main"};
     static const char *const files[] = {"/src/checkout.c"};
     struct store_grouping made = {.stack = fz_span_cstr(g->stack),
-                                  .functions = functions,
-                                  .n_functions = 2,
                                   .files = files,
                                   .n_files = 1,
                                   .title = g->key,
                                   .is_placeholder = g->is_placeholder,
                                   .rules_version = g->rules_version,
                                   .variant_label = g->variant};
+    while (made.n_functions < FZ_ARRAY_LEN(g->functions) && g->functions[made.n_functions])
+        made.n_functions++;
+    if (made.n_functions) {
+        made.functions = g->functions;
+    } else {
+        made.functions = functions;
+        made.n_functions = FZ_ARRAY_LEN(functions);
+    }
     hash(g->key, made.key);
     hash(g->variant, made.variant);
     return made;
@@ -40,6 +46,7 @@ contract_group_values(struct contract *c, const struct contract_group *g)
                                  g->build ? g->build : "7", "os_name", "iOS", "os_version", "18.1",
                                  "device_model", g->device ? g->device : "iPhone15,2", "user_id",
                                  g->user ? g->user : "anna", "tags", "\nchannel=beta\nslot=3\n",
+                                 "ends_run", g->run ? "1" : "0", g->run ? "run_id" : NULL, g->run,
                                  NULL});
 }
 

@@ -14,6 +14,8 @@ struct contract_group {
     bool is_placeholder;
     int64_t rules_version;
     const char *build, *device; /* NULL = "7", "iPhone15,2" */
+    const char *run;            /* that ended with it; NULL = none */
+    const char *functions[6];   /* none = "checkout(int)", "main" */
 };
 
 struct store_grouping contract_grouping(const struct contract_group *g);

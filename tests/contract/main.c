@@ -1,6 +1,6 @@
 /*
  * contract_store: all tests against SQLite, or against the PostgreSQL of FRAMEZERO_TEST_POSTGRESQL
- * if the first argument is "postgresql".
+ * if the first argument is "postgresql". Further arguments: only these groups of tests.
  */
 #include "contract.h"
 
@@ -370,36 +370,42 @@ contract_fork(struct contract *c, int n, contract_child_fn fn, void *user)
 int
 main(int argc, char **argv)
 {
+    static const struct {
+        const char *name;
+        int (*run)(void);
+    } groups[] = {
+        {"projects", contract_run_projects},   {"migrate", contract_run_migrate},
+        {"reports", contract_run_reports},     {"list", contract_run_list},
+        {"jobs", contract_run_jobs},           {"queue", contract_run_queue},
+        {"unblock", contract_run_unblock},     {"rebuild", contract_run_rebuild},
+        {"isolation", contract_run_isolation}, {"learned", contract_run_learned},
+        {"chunks", contract_run_chunks},       {"sessions", contract_run_sessions},
+        {"versions", contract_run_versions},   {"usage", contract_run_usage},
+        {"memory", contract_run_memory},       {"runs", contract_run_runs},
+        {"grouping", contract_run_grouping},   {"outbox", contract_run_outbox},
+        {"users", contract_run_users},         {"issue_actions", contract_run_issue_actions},
+        {"lists", contract_run_lists},         {"rules", contract_run_rules},
+        {"similar", contract_run_similar},     {"committer", contract_run_committer},
+        {"processes", contract_run_processes},
+    };
+    int n_failed = 0, first = 1;
     if (argc > 1 && strcmp(argv[1], "postgresql") == 0) {
+        first = 2;
         postgresql_url = getenv("FRAMEZERO_TEST_POSTGRESQL");
         if (!postgresql_url) {
             puts("FRAMEZERO_TEST_POSTGRESQL is not set (run under with_postgresql.sh): skipped");
             return 77;
         }
     }
-    int n_failed = 0;
-    n_failed += contract_run_projects();
-    n_failed += contract_run_migrate();
-    n_failed += contract_run_reports();
-    n_failed += contract_run_list();
-    n_failed += contract_run_jobs();
-    n_failed += contract_run_queue();
-    n_failed += contract_run_unblock();
-    n_failed += contract_run_rebuild();
-    n_failed += contract_run_isolation();
-    n_failed += contract_run_learned();
-    n_failed += contract_run_chunks();
-    n_failed += contract_run_sessions();
-    n_failed += contract_run_versions();
-    n_failed += contract_run_usage();
-    n_failed += contract_run_memory();
-    n_failed += contract_run_runs();
-    n_failed += contract_run_grouping();
-    n_failed += contract_run_outbox();
-    n_failed += contract_run_issue_actions();
-    n_failed += contract_run_lists();
-    n_failed += contract_run_rules();
-    n_failed += contract_run_committer();
-    n_failed += contract_run_processes();
-    return n_failed != 0;
+    int n_meant = 0;
+    for (size_t i = 0; i < FZ_ARRAY_LEN(groups); i++) {
+        bool is_meant = argc <= first;
+        for (int j = first; j < argc; j++)
+            is_meant = is_meant || strcmp(argv[j], groups[i].name) == 0;
+        n_meant += is_meant;
+        n_failed += is_meant ? groups[i].run() : 0;
+    }
+    if (n_meant < argc - first)
+        puts("there is no such group of tests");
+    return n_failed != 0 || n_meant < argc - first;
 }

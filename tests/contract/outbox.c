@@ -39,16 +39,19 @@ channel_of(struct contract *c, int64_t id)
 }
 
 static bool
-raise_event(struct contract *c, int64_t project, const char *mark)
+raise_kind(struct contract *c, int64_t project, enum store_event_kind kind, const char *mark)
 {
-    const struct store_event event = {.project_id = project,
-                                      .kind = STORE_EVENT_INGEST_LIMITED,
-                                      .body = "{}",
-                                      .marks = &mark,
-                                      .n_marks = mark ? 1 : 0};
+    const struct store_event event = {
+        .project_id = project, .kind = kind, .body = "{}", .marks = &mark, .n_marks = mark ? 1 : 0};
     bool is_new = false;
     assert_ok(c, store_event_raise(c->store, &event, &is_new, &c->err));
     return is_new;
+}
+
+static bool
+raise_event(struct contract *c, int64_t project, const char *mark)
+{
+    return raise_kind(c, project, STORE_EVENT_INGEST_LIMITED, mark);
 }
 
 static size_t
@@ -167,6 +170,11 @@ test_new_issues(void **state)
     assert_int_equal(due(c, &list), 2);
     assert_fails(c, FZ_E_NOT_FOUND,
                  store_event_issue_get(c->store, 99999, &c->arena, &issue, &c->err));
+    /* A damaged stack costs the event its frames: no other event waits for it. */
+    assert_true(issue.stack.len > 0);
+    contract_sql(c, "UPDATE stacks SET body = x'00'", "UPDATE stacks SET body = '\\x00'");
+    assert_ok(c, store_event_issue_get(c->store, list[0].issue_id, &c->arena, &issue, &c->err));
+    assert_int_equal(issue.stack.len, 0);
 }
 
 /* ---- deliveries ---- */
@@ -273,15 +281,32 @@ test_digest(void **state)
     struct store_held_list held;
     struct store_delivery delivery;
     struct store_delivery_row *rows;
+    struct store_outbox_work work;
     for (int i = 0; i < 5; i++)
-        assert_true(raise_event(c, c->project, NULL));
+        assert_true(raise_kind(
+            c, c->project, i < 2 ? STORE_EVENT_ISSUE_REGRESSED : STORE_EVENT_ISSUE_CREATED, NULL));
     dispatch(c, id, true);
     assert_false(claim(c, c->store, &delivery));
     assert_ok(c, store_held_get(c->store, id, 3, &c->arena, &held, &c->err));
     assert_int_equal(held.n, 5);
-    assert_int_equal(held.n_newest, 3);
+    assert_int_equal(held.n_by_kind[STORE_EVENT_ISSUE_CREATED], 3);
+    /* New issues are the last, though they came later. */
+    assert_int_equal(held.n_shown, 3);
+    assert_int_equal(held.shown[0].kind, STORE_EVENT_ISSUE_REGRESSED);
+    assert_int_equal(held.shown[2].kind, STORE_EVENT_ISSUE_CREATED);
     struct store_channel channel = channel_of(c, id);
     assert_true(channel.held_since_ms > 0);
+    /* Nobody has anything to do before the digest is due, nor while the channel is disabled. */
+    assert_ok(c, store_outbox_look(c->store, &work, &c->err));
+    assert_false(work.has_held);
+    contract_sql(c, "UPDATE channels SET held_since_ms = held_since_ms - digest_s * 1000",
+                 "UPDATE channels SET held_since_ms = held_since_ms - digest_s * 1000");
+    assert_ok(c, store_outbox_look(c->store, &work, &c->err));
+    assert_true(work.has_held);
+    contract_sql(c, "UPDATE channels SET is_enabled = 0", "UPDATE channels SET is_enabled = 0");
+    assert_ok(c, store_outbox_look(c->store, &work, &c->err));
+    assert_false(work.has_held);
+    contract_sql(c, "UPDATE channels SET is_enabled = 1", "UPDATE channels SET is_enabled = 1");
     assert_ok(c, store_digest_add(c->store, &channel, held.last_id, "{}", &c->err));
     /* Again, by one who was late: there is nothing left for it. */
     assert_ok(c, store_digest_add(c->store, &channel, held.last_id, "{}", &c->err));
@@ -364,7 +389,28 @@ test_channels(void **state)
     for (int i = 0; i < STORE_CHANNELS_MAX; i++)
         add_channel(c, c->project);
     assert_fails(c, FZ_E_LIMIT, store_channel_add(c->store, &channel, &id, &c->err));
-    assert_ok(c, store_outbox_sweep(c->store, &c->err));
+}
+
+/* What ended long ago is deleted in portions; what did not end, or not long ago, stays. */
+static void
+test_sweep(void **state)
+{
+    static const char twice[] = "INSERT INTO deliveries (channel_id, event_id, state, due_ms, "
+                                "created_ms) SELECT channel_id, event_id, 3, 0, 0 FROM deliveries";
+    struct contract *c = *state;
+    int64_t id = add_channel(c, c->project);
+    struct store_delivery_row *rows;
+    bool is_more = false;
+    assert_true(raise_event(c, c->project, NULL));
+    dispatch(c, id, false);
+    for (int i = 0; i < 9; i++)
+        contract_sql(c, twice, twice); /* 511 that ended in 1970, and one that waits */
+    assert_ok(c, store_outbox_sweep(c->store, &is_more, &c->err));
+    assert_true(is_more);
+    assert_ok(c, store_outbox_sweep(c->store, &is_more, &c->err));
+    assert_false(is_more);
+    assert_int_equal(log_of(c, id, &rows), 1);
+    assert_int_equal(rows[0].state, STORE_DELIVERY_WAITING);
 }
 
 static void
@@ -445,6 +491,7 @@ contract_run_outbox(void)
         contract_test(test_digest),
         contract_test(test_senders),
         contract_test(test_channels),
+        contract_test(test_sweep),
         contract_test(test_pages),
         contract_test(test_duties),
         contract_test(test_rules),

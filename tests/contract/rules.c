@@ -227,6 +227,52 @@ test_key_comes_back(void **state)
     contract_recount(c);
 }
 
+/* A placeholder's stack has no reports once their names have come. */
+static void
+test_stack_without_reports(void **state)
+{
+    struct contract *c = *state;
+    static const char *const renamed[] = {"A", "z", NULL}, *const merged[] = {"A", "B", NULL};
+    static const char *const both[] = {"A", "B", "Shop + 0x10", "other", NULL};
+    const struct contract_group unnamed = {.stack = "Shop + 0x10",
+                                           .key = "Shop + 0x10",
+                                           .variant = "x",
+                                           .user = "anna",
+                                           .is_placeholder = true};
+    struct contract_group named = {.stack = "A", .key = "A", .variant = "x", .user = "anna"};
+    const char *id = contract_group_add(c, &unnamed);
+    contract_group_again(c, id, &named);
+    add(c, "B", "B", "x", "bert");
+    /* All its reports get another key: the number goes with them. */
+    struct store_rules_effect done = apply(c, renamed, "renamed");
+    assert_int_equal(done.n_moved, 1);
+    assert_int_equal(done.n_split, 0);
+    assert_int_equal(done.n_new, 0);
+    assert_int_equal(done.n_examples, 0);
+    assert_int_equal(contract_number_of(c, id), 1);
+    undo(c, NULL);
+    /* The key of another issue. */
+    done = apply(c, merged, "merged");
+    assert_int_equal(done.n_merged, 1);
+    assert_int_equal(done.n_split, 0);
+    assert_int_equal(contract_issue(c, 1).merged_into, 2);
+    assert_int_equal(contract_issue(c, 2).n_reports, 2);
+    undo(c, NULL);
+    assert_int_equal(contract_number_of(c, id), 1);
+    assert_int_equal(contract_issue(c, 1).merged_into, 0);
+    /* What has no reports moves as well, and makes no issue. */
+    done = apply(c, both, "both");
+    assert_int_equal(done.n_moved, 2);
+    assert_int_equal(done.n_merged, 1);
+    assert_int_equal(done.n_split, 0);
+    assert_int_equal(done.n_new, 0);
+    assert_int_equal(contract_issue(c, 1).merged_into, 2);
+    apply(c, renamed, "renamed");
+    assert_int_equal(contract_issue(c, 1).merged_into, 0);
+    assert_int_equal(contract_number_of(c, id), 1);
+    assert_int_equal(contract_count(c, "SELECT count(*) FROM issues"), 2);
+}
+
 static void
 test_try_changes_nothing(void **state)
 {
@@ -255,6 +301,100 @@ test_try_changes_nothing(void **state)
     assert_int_equal(n, 1);
     assert_string_equal(history[0].rules, "y");
     assert_string_equal(history[0].actor, by);
+}
+
+/* Of one variant, most reports leave, or most stay: either way all is counted where it is. */
+static void
+test_parts_of_variants(void **state)
+{
+    struct contract *c = *state;
+    static const char *const leaves[] = {"A1", "a", "A2", "b", "B", "b", NULL};
+    static const char *const swap[] = {"A1", "b", "A2", "b", "B", "a", NULL};
+    static const char *const before[] = {"A1", "a", "A2", "a", "B", "b", NULL};
+    char user[16];
+    for (int i = 0; i < 12; i++) {
+        snprintf(user, sizeof(user), "user %d", i % 5);
+        add(c, i % 6 ? "A1" : "A2", "a", i % 3 ? "x" : "y", user);
+        if (i % 2)
+            add(c, "B", "b", "x", user);
+    }
+    apply(c, leaves, "leaves");
+    assert_int_equal(contract_issue(c, 1).n_reports, 10);
+    assert_int_equal(contract_issue(c, 2).n_reports, 8);
+    apply(c, swap, "swap");
+    assert_int_equal(contract_issue(c, 1).n_reports + contract_issue(c, 2).n_reports, 18);
+    undo(c, leaves);
+    undo(c, before);
+    assert_int_equal(contract_issue(c, 1).n_reports, 12);
+    assert_int_equal(contract_issue(c, 2).n_reports, 6);
+    assert_int_equal(contract_issue(c, 1).n_users, 5);
+    assert_int_equal(contract_count(c, "SELECT count(*) FROM issue_users WHERE issue_id < 0"), 0);
+    assert_int_equal(contract_count(c, "SELECT count(*) FROM issue_hours WHERE variant_id < 0"), 0);
+    assert_int_equal(contract_count(c, "SELECT count(*) FROM issue_days WHERE variant_id < 0"), 0);
+}
+
+/* A key that goes to a new one as a whole takes its variants along: no fact is rewritten. */
+static void
+test_whole_keys_rewrite_nothing(void **state)
+{
+    struct contract *c = *state;
+    static const char *const renamed[] = {"A1", "z", "A2", "z", NULL};
+    static const char *const before[] = {"A1", "a", "A2", "a", NULL};
+    static const char sum[] = "SELECT sum(variant_id * report_key) FROM facts";
+    static const char *const stacks[] = {"A1", "A2", "B"}, *const variants[] = {"x", "y"};
+    for (int i = 0; i < 12; i++)
+        add(c, stacks[i % 3], i % 3 == 2 ? "B" : "a", variants[i % 2], "anna");
+    int64_t facts = contract_count(c, sum);
+    apply(c, renamed, "renamed");
+    assert_string_equal(contract_issue(c, 1).title, "z");
+    assert_int_equal(contract_count(c, sum), facts);
+    undo(c, before);
+    assert_string_equal(contract_issue(c, 1).title, "a");
+    assert_int_equal(contract_count(c, sum), facts);
+    assert_int_equal(contract_count(c, "SELECT count(*) FROM variants"), 6);
+}
+
+/* Any rules after any others, and all of them taken back again. */
+static void
+test_random_rules(void **state)
+{
+    enum { STACKS = 9, KEYS = 4, VERSIONS = 12 };
+    struct contract *c = *state;
+    static char names[STACKS][4], keys[VERSIONS + 1][STACKS][4];
+    static const char *pairs[VERSIONS + 1][2 * STACKS + 1];
+    uint32_t random = 20261123;
+    char user[16];
+    for (int v = 0; v <= VERSIONS; v++) {
+        for (int s = 0; s < STACKS; s++) {
+            random = random * 1664525 + 1013904223;
+            snprintf(names[s], sizeof(names[s]), "s%d", s);
+            /* At first each is alone. */
+            snprintf(keys[v][s], sizeof(keys[v][s]), v ? "k%d" : "s%d",
+                     v ? (int)(random >> 16) % KEYS : s);
+            pairs[v][2 * s] = names[s];
+            pairs[v][2 * s + 1] = keys[v][s];
+        }
+    }
+    for (int i = 0; i < 60; i++) {
+        random = random * 1664525 + 1013904223;
+        int s = (int)(random >> 16) % (i % 2 ? STACKS : 2);
+        snprintf(user, sizeof(user), "user %d", i % 7);
+        add(c, names[s], names[s], i % 3 ? "x" : "y", user);
+    }
+    const int64_t issues = contract_count(c, "SELECT count(*) FROM issues");
+    for (int v = 1; v <= VERSIONS; v++)
+        apply(c, pairs[v], "random");
+    for (int v = VERSIONS - 1; v >= 0; v--)
+        undo(c, pairs[v]);
+    /* Every issue has what it had: the stacks that it is named after. */
+    assert_int_equal(contract_count(c, "SELECT count(*) FROM issues WHERE merged_into IS NULL AND "
+                                       "n_reports > 0"),
+                     issues);
+    assert_int_equal(contract_count(c,
+                                    "SELECT count(*) FROM issues i JOIN variants v ON v.issue_id "
+                                    "= i.id JOIN issue_keys k ON k.id = v.key_id WHERE "
+                                    "v.n_reports > 0 AND k.title <> i.title"),
+                     0);
 }
 
 /* Reports end in several processes while issues are merged, split and resolved, and rules change. */
@@ -324,9 +464,11 @@ int
 contract_run_rules(void)
 {
     const struct CMUnitTest tests[] = {
-        contract_test(test_merge_and_undo),      contract_test(test_split_and_undo),
-        contract_test(test_split_off_stays),     contract_test(test_key_comes_back),
-        contract_test(test_try_changes_nothing), contract_test(test_many_at_once),
+        contract_test(test_merge_and_undo),        contract_test(test_split_and_undo),
+        contract_test(test_split_off_stays),       contract_test(test_key_comes_back),
+        contract_test(test_stack_without_reports), contract_test(test_try_changes_nothing),
+        contract_test(test_parts_of_variants),     contract_test(test_whole_keys_rewrite_nothing),
+        contract_test(test_random_rules),          contract_test(test_many_at_once),
     };
     return cmocka_run_group_tests_name("rules", tests, NULL, NULL);
 }

@@ -1,7 +1,7 @@
 /*
  * Reports of one run of an app: a crash that arrives several times is counted once, in any order.
  */
-#include "contract.h"
+#include "issue_case.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -118,6 +118,42 @@ test_counted_one_goes(void **state)
     again(c, ids[3], "2", "1");
     expect(c, ids[3], moved, moved);
     expect(c, ids[1], NULL);
+}
+
+/* What was counted stays counted, whatever is deleted and comes later. */
+static void
+test_counts_outlive_reports(void **state)
+{
+    struct contract *c = *state;
+    const struct contract_group crash = {.stack = "A", .key = "a", .variant = "x", .run = "run"};
+    const struct contract_group other = {.stack = "A", .key = "a", .variant = "x", .run = "Run"};
+    const struct contract_group hang = {.stack = "A", .key = "a", .variant = "x"};
+    const char *ids[3];
+    char queued[STORE_ID_TEXT];
+    ids[0] = contract_group_add(c, &crash);
+    assert_ok(c, store_report_delete(c->store, c->project, ids[0], &c->err));
+    ids[0] = contract_group_add(c, &crash);
+    assert_int_equal(contract_issue(c, 1).n_reports, 1);
+    /* It is the only report of the crash, but not the one that was counted. */
+    expect(c, ids[0], NULL);
+    ids[1] = contract_group_add(c, &crash);
+    expect(c, ids[1], ids[0], ids[0]);
+    contract_group_again(c, ids[0], &crash);
+    assert_ok(c, store_report_delete(c->store, c->project, ids[0], &c->err));
+    contract_group_again(c, ids[1], &crash);
+    assert_ok(c, store_report_delete(c->store, c->project, ids[1], &c->err));
+    contract_group_add(c, &crash);
+    assert_int_equal(contract_issue(c, 1).n_reports, 1);
+    /* Neither does another run lose its count, nor what is no end of a run. */
+    contract_group_add(c, &other);
+    ids[2] = contract_group_add(c, &hang);
+    assert_ok(c, store_report_delete(c->store, c->project, ids[2], &c->err));
+    contract_group_add(c, &hang);
+    assert_int_equal(contract_issue(c, 1).n_reports, 4);
+    /* One that was deleted before it was processed was not counted. */
+    contract_report(c, c->project, "queued", queued);
+    assert_ok(c, store_report_delete(c->store, c->project, queued, &c->err));
+    contract_recount(c);
 }
 
 /* What passes through is neither counted nor in the way of what is stored. */
@@ -284,6 +320,7 @@ contract_run_runs(void)
     const struct CMUnitTest tests[] = {
         contract_test(test_counted_once),
         contract_test(test_counted_one_goes),
+        contract_test(test_counts_outlive_reports),
         contract_test(test_transient),
         contract_test(test_list),
         contract_test(test_counted_one_is_going),

@@ -208,6 +208,54 @@ test_sessions(void **state)
     session(c, 16, "com.acme.shop@1.0+1", "emil", STORE_SESSION_HEALTHY);
     list = list_of(c, NULL, 100);
     assert_string_equal(use(c, &list.versions[1].use), "6 2 3 1");
+    /* By release and environment, of the days of the range only. */
+    struct store_session_count *counts;
+    size_t n = 0;
+    struct store_session_range range = {fz_time_now_ms() - 2 * DAY, fz_time_now_ms(),
+                                        "com.acme.shop@1.0+1", 10};
+    for (int i = 0; i < 2; i++) {
+        assert_ok(
+            c, store_session_counts(c->store, c->project, &range, &c->arena, &counts, &n, &c->err));
+        assert_int_equal(n, 1);
+        assert_int_equal(counts[0].n_users, i ? 2 : 3);
+        assert_int_equal(counts[0].n_crashed_users, i ? 0 : 1);
+        range.since_ms += 2 * DAY;
+    }
+}
+
+/* A version that nobody has reports of is real once five users have it; without users it is not. */
+static void
+test_session_users_prove_version(void **state)
+{
+    struct contract *c = *state;
+    static const char *const users[] = {"ann", "bert", "carl", "dora"};
+    report(c, "a", "4.2", "1", "ann");
+    report(c, "a", "2026.1", "1", "ann");
+    const struct store_fix fix = {"4.3", NULL, false};
+    const struct store_issue_change resolve = {.actor = "test",
+                                               .set_state = true,
+                                               .state = STORE_ISSUE_RESOLVED,
+                                               .fixes = &fix,
+                                               .n_fixes = 1};
+    assert_ok(c, store_issue_change(c->store, c->project, 1, &resolve, &c->err));
+    for (int i = 0; i < 9; i++) {
+        session(c, 20 + i, "com.acme.shop@2026.1+1", users[i % 4], STORE_SESSION_HEALTHY);
+        session(c, 40 + i, "2026.1", NULL, STORE_SESSION_HEALTHY);
+        /* Others' users are not its. */
+        session(c, 60 + i, "com.acme.shop@2026.10+1", i % 2 ? "emma" : "fred",
+                STORE_SESSION_HEALTHY);
+    }
+    report(c, "a", "2026.1", "1", "ann");
+    assert_false(contract_issue(c, 1).is_regressed);
+    assert_string_equal(list_of(c, NULL, 100).versions[0].version, "4.2");
+    session(c, 80, "2026.1", "emma", STORE_SESSION_HEALTHY);
+    struct store_version_list list = list_of(c, NULL, 100);
+    assert_string_equal(list.versions[0].version, "2026.10");
+    for (size_t i = 0; i < list.n; i++)
+        assert_false(list.versions[i].is_invented);
+    /* A report of it is a regression from then on. */
+    report(c, "a", "2026.1", "1", "ann");
+    assert_true(contract_issue(c, 1).is_regressed);
 }
 
 static void
@@ -303,7 +351,7 @@ contract_run_versions(void)
         contract_test(test_order),      contract_test(test_sums),
         contract_test(test_issues),     contract_test(test_sessions),
         contract_test(test_many_users), contract_test(test_many_releases),
-        contract_test(test_at_once),
+        contract_test(test_at_once),    contract_test(test_session_users_prove_version),
     };
     return cmocka_run_group_tests_name("versions", tests, NULL, NULL);
 }

@@ -5,6 +5,9 @@
 # network). The cluster lives in a temporary folder and is gone afterwards, even if this script is
 # killed: a watcher in a session of its own sees to that. Exit: CMD's, or 77 where PostgreSQL is not
 # installed (CTest shows that as skipped).
+#
+# With FRAMEZERO_TEST_SHIM, the path of the clock_shim library, the clock of the cluster moves as the file
+# CLOCK_SHIM_FILE says, which CMD finds in its environment and gives to its servers, too.
 set -u
 
 bin=
@@ -57,7 +60,16 @@ setsid sh -c '
     rm -rf "$2"' watcher $$ "$base" </dev/null >/dev/null 2>&1 &
 watcher=$!
 
-if ! as "$bin/pg_ctl" -D "$base/data" -w -t 60 -l "$base/data/log" -o "-k $base -c listen_addresses='' \
+preload=
+if [ -n "${FRAMEZERO_TEST_SHIM:-}" ]; then
+    # Where the cluster's user can read it, which may not be so for the folder of the build.
+    cp "$FRAMEZERO_TEST_SHIM" "$base/shim.so" && chmod 755 "$base/shim.so" || exit 1
+    preload=$base/shim.so
+    CLOCK_SHIM_FILE=$base/offset
+    export CLOCK_SHIM_FILE
+fi
+
+if ! LD_PRELOAD=$preload as "$bin/pg_ctl" -D "$base/data" -w -t 60 -l "$base/data/log" -o "-k $base -c listen_addresses='' \
         -c fsync=off -c full_page_writes=off -c max_connections=64 -c shared_buffers=32MB" start \
         >/dev/null </dev/null; then
     cat "$base/data/log" >&2

@@ -1,11 +1,13 @@
 /*
- * Preloaded into a server: moves its clock by the seconds in the file CLOCK_SHIM_FILE, which it reads
- * again each time. Clocks that count from the boot do not change.
+ * Preloaded into a server, or into PostgreSQL (with_postgresql.sh): moves its clock by the seconds in
+ * the file CLOCK_SHIM_FILE, which it reads again each time. Clocks that count from the boot do not
+ * change.
  */
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -39,4 +41,15 @@ time(time_t *ret)
     if (ret)
         *ret = now.tv_sec;
     return now.tv_sec;
+}
+
+/* PostgreSQL asks this one. */
+int
+gettimeofday(struct timeval *restrict ret, void *restrict zone)
+{
+    struct timespec now = {0, 0};
+    (void)zone;
+    int code = clock_gettime(CLOCK_REALTIME, &now);
+    *ret = (struct timeval){.tv_sec = now.tv_sec, .tv_usec = now.tv_nsec / 1000};
+    return code;
 }

@@ -6,6 +6,7 @@
  * "good" with one more character.
  */
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,7 @@
 #include "base/text.h"
 #include "base/time.h"
 #include "server/http/http.h"
+#include "server/http/stream.h"
 
 enum { SMALL = 10000, INFLATED = 4 * 1024 * 1024, UPLOAD = 8 * 1024 * 1024 };
 
@@ -113,6 +115,158 @@ on_fail(void *app, struct http_request *request)
     http_respond_error(request, &err);
 }
 
+/* ---- streams ---- */
+
+struct lines { /* pieces of `bytes` each, all lines with their number */
+    struct http_request *request;
+    long n, pieces, bytes, fails_at, ms;
+};
+
+static atomic_long n_begun, n_produced, n_destroyed;
+
+static long
+number_of(const struct http_request *request, const char *name, long fallback)
+{
+    const char *text = http_query(request, name);
+    return text ? atol(text) : fallback;
+}
+
+static enum fz_code
+produce_lines(void *user, struct http_stream *stream, struct fz_buffer *out,
+              enum http_stream_step *ret_step, struct fz_error *err)
+{
+    struct lines *lines = user;
+    (void)stream;
+    atomic_fetch_add(&n_produced, 1);
+    /* Readable until the end, also for a client that has gone. */
+    if (!http_query(lines->request, "pieces"))
+        abort();
+    fz_time_sleep_ms(lines->ms);
+    if (lines->n == lines->fails_at)
+        return fz_fail(err, FZ_E_UNAVAILABLE, "the database at 10.0.0.7 is gone");
+    for (long len = 0; len < lines->bytes; len += 64)
+        fz_buffer_printf(out, "%-20ld%-43ld\n", lines->n, len);
+    *ret_step = ++lines->n < lines->pieces ? HTTP_STREAM_MORE : HTTP_STREAM_END;
+    return FZ_OK;
+}
+
+static void
+free_lines(void *user)
+{
+    atomic_fetch_add(&n_destroyed, 1);
+    free(user);
+}
+
+static void
+on_stream(void *app, struct http_request *request)
+{
+    (void)app;
+    struct lines *lines = calloc(1, sizeof(*lines));
+    if (!lines)
+        abort();
+    *lines = (struct lines){.request = request,
+                            .pieces = number_of(request, "pieces", 1),
+                            .bytes = number_of(request, "bytes", 64),
+                            .fails_at = number_of(request, "fails_at", -1),
+                            .ms = number_of(request, "ms", 0)};
+    struct http_source source = {.produce = produce_lines, .destroy = free_lines, .user = lines};
+    http_add_header(request, "X-Kind", "lines");
+    atomic_fetch_add(&n_begun, 1);
+    http_respond_stream(request, "text/plain", &source);
+}
+
+struct listener {
+    struct listener *next;
+    struct http_stream *stream; /* NULL until it has produced once */
+    long n_seen, ms;
+};
+
+static pthread_mutex_t events_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct listener *listeners; /* guarded by events_lock, as is the next one */
+static long n_events;
+
+/* The events that came since the last call, or a comment that keeps the connection alive. */
+static enum fz_code
+produce_events(void *user, struct http_stream *stream, struct fz_buffer *out,
+               enum http_stream_step *ret_step, struct fz_error *err)
+{
+    struct listener *listener = user;
+    (void)err;
+    atomic_fetch_add(&n_produced, 1);
+    pthread_mutex_lock(&events_lock);
+    if (listener->n_seen == n_events)
+        fz_buffer_text(out, ": still here\n\n");
+    while (listener->n_seen < n_events)
+        fz_buffer_printf(out, "data: %ld\n\n", ++listener->n_seen);
+    listener->stream = stream;
+    pthread_mutex_unlock(&events_lock);
+    /* What comes now is not in `out`: its wake must not be lost. */
+    fz_time_sleep_ms(listener->ms);
+    *ret_step = HTTP_STREAM_WAIT;
+    return FZ_OK;
+}
+
+static void
+free_listener(void *user)
+{
+    struct listener *listener = user;
+    pthread_mutex_lock(&events_lock);
+    struct listener **at = &listeners;
+    while (*at != listener)
+        at = &(*at)->next;
+    *at = listener->next;
+    pthread_mutex_unlock(&events_lock);
+    atomic_fetch_add(&n_destroyed, 1);
+    free(listener);
+}
+
+static void
+on_events(void *app, struct http_request *request)
+{
+    (void)app;
+    struct listener *listener = calloc(1, sizeof(*listener));
+    if (!listener)
+        abort();
+    atomic_fetch_add(&n_begun, 1);
+    pthread_mutex_lock(&events_lock);
+    listener->n_seen = n_events;
+    listener->ms = number_of(request, "ms", 0);
+    listener->next = listeners;
+    listeners = listener;
+    pthread_mutex_unlock(&events_lock);
+    struct http_source source = {.produce = produce_events,
+                                 .destroy = free_listener,
+                                 .user = listener,
+                                 .idle_ms = (unsigned)number_of(request, "idle_ms", 0),
+                                 .is_plain = number_of(request, "plain", 1) != 0};
+    http_respond_stream(request, "text/event-stream", &source);
+}
+
+static void
+on_wake(void *app, struct http_request *request)
+{
+    (void)app;
+    pthread_mutex_lock(&events_lock);
+    n_events++;
+    for (struct listener *at = listeners; at; at = at->next) {
+        if (at->stream)
+            http_stream_wake(at->stream);
+    }
+    pthread_mutex_unlock(&events_lock);
+    http_respond_json(request, 200, fz_span_cstr("{}"));
+}
+
+/* What streams have done so far. */
+static void
+on_counts(void *app, struct http_request *request)
+{
+    (void)app;
+    char text[128];
+    snprintf(text, sizeof(text), "{\"begun\":%ld,\"produced\":%ld,\"destroyed\":%ld}",
+             atomic_load(&n_begun), atomic_load(&n_produced), atomic_load(&n_destroyed));
+    http_respond_json(request, 200, fz_span_cstr(text));
+}
+
 static enum fz_code
 authorize(void *app, struct http_request *request, unsigned scope, int64_t *ret_project_id,
           int64_t *ret_token_id, int *ret_status, struct fz_error *err)
@@ -139,6 +293,10 @@ static const struct http_route routes[] = {
     {"DELETE", "/items/{id}", HTTP_BODY_NONE, 0, 0, 0, 0, "item_delete", on_item, 0, NULL, NULL},
     {"GET", "/later", HTTP_BODY_NONE, 0, 0, 0, 0, "later", on_later, 0, NULL, NULL},
     {"GET", "/big", HTTP_BODY_NONE, 0, 0, 0, 0, "big", on_big, 0, NULL, NULL},
+    {"GET", "/stream", HTTP_BODY_NONE, 0, 0, 0, 0, "stream", on_stream, 0, NULL, NULL},
+    {"GET", "/events", HTTP_BODY_NONE, 0, 0, 0, 0, "events", on_events, 0, NULL, NULL},
+    {"GET", "/counts", HTTP_BODY_NONE, 0, 0, 0, 0, "counts", on_counts, 0, NULL, NULL},
+    {"POST", "/wake", HTTP_BODY_MEMORY, SMALL, SMALL, 0, 0, "wake", on_wake, 0, NULL, NULL},
     {"GET", "/fail", HTTP_BODY_NONE, 0, 0, 0, 0, "fail", on_fail, 0, NULL, NULL},
 };
 
@@ -186,7 +344,8 @@ main(int argc, char **argv)
     char byte;
     while (read(STDIN_FILENO, &byte, 1) > 0)
         ;
-    http_stop(server, 5000);
+    const char *grace_ms = getenv("GRACE_MS");
+    http_stop(server, grace_ms ? atoi(grace_ms) : 5000);
     struct fz_buffer text;
     fz_buffer_init(&text, 0);
     metrics_print(metrics, NULL, &text);

@@ -3,6 +3,7 @@
 import asyncio
 import base64
 import http.server
+import logging
 import os
 import socket
 import ssl
@@ -16,7 +17,7 @@ def certificate(folder):
     cert, key = os.path.join(folder, "cert.pem"), os.path.join(folder, "key.pem")
     try:
         done = subprocess.run(
-            ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost", "-addext",
+            ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "30", "-subj", "/CN=localhost", "-addext",
              "subjectAltName=DNS:localhost,IP:127.0.0.1", "-out", cert, "-keyout", key],
             capture_output=True, text=True, timeout=60, check=False)
     except FileNotFoundError:
@@ -94,19 +95,25 @@ class SmtpReceiver:
         self.pair, self.implicit_tls, self.login = pair, implicit_tls, login
         self.loop = asyncio.new_event_loop()
         ready = threading.Event()
-        threading.Thread(target=self._run, args=(ready,), daemon=True).start()
+        self.thread = threading.Thread(target=self._run, args=(ready,), daemon=True)
+        self.thread.start()
         ready.wait(10)
 
     def _run(self, ready):
+        # Python 3.11 and 3.12 warn of each client that ends the connection under TLS.
+        logging.getLogger("asyncio").setLevel(logging.ERROR)
         asyncio.set_event_loop(self.loop)
         context = tls_context(self.pair) if self.implicit_tls else None
         server = self.loop.run_until_complete(asyncio.start_server(self._serve, "127.0.0.1", 0, ssl=context))
         self.port = server.sockets[0].getsockname()[1]
         ready.set()
         self.loop.run_forever()
+        server.close()
+        self.loop.close()
 
     def close(self):
         self.loop.call_soon_threadsafe(self.loop.stop)
+        self.thread.join(10)
 
     async def _serve(self, reader, writer):
         try:

@@ -42,11 +42,17 @@ NEVER = {
     "a run's crash that is not counted exactly once":
         "SELECT count(*) FROM (SELECT run_id FROM reports r JOIN facts f ON f.report_key = r.key AND f.received_ms = "
         "r.received_ms WHERE run_id IS NOT NULL AND run_id <> '' GROUP BY run_id HAVING sum(is_counted) > 1) AS twice",
-    "a variant of an issue that was merged, or of none":
-        "SELECT count(*) FROM variants v LEFT JOIN issues i ON i.id = v.issue_id WHERE i.id IS NULL "
-        "OR i.merged_into IS NOT NULL",
-    "a key of an issue that was merged":
-        "SELECT count(*) FROM issue_keys k JOIN issues i ON i.id = k.issue_id WHERE i.merged_into IS NOT NULL",
+    # Rules of grouping leave keys without stacks, and variants without reports, in issues that redirect.
+    "a report in an issue that was merged, or in none":
+        "SELECT count(*) FROM facts f LEFT JOIN variants v ON v.id = f.variant_id LEFT JOIN issues i ON i.id = v.issue_id "
+        "WHERE i.id IS NULL OR i.merged_into IS NOT NULL",
+    "a key with stacks of an issue that was merged, without rules that have done so":
+        "SELECT count(*) FROM issue_keys k JOIN issues i ON i.id = k.issue_id WHERE i.merged_into IS NOT NULL AND EXISTS "
+        "(SELECT 1 FROM stacks s WHERE s.key_id = k.id) AND NOT EXISTS (SELECT 1 FROM grouping_versions)",
+    "a count of no variant":
+        "SELECT (SELECT count(*) FROM issue_hours h WHERE NOT EXISTS (SELECT 1 FROM variants v WHERE v.id = h.variant_id)) + "
+        "(SELECT count(*) FROM issue_days d WHERE NOT EXISTS (SELECT 1 FROM variants v WHERE v.id = d.variant_id)) + "
+        "(SELECT count(*) FROM issue_users u WHERE NOT EXISTS (SELECT 1 FROM issues i WHERE i.id = u.issue_id))",
     "a redirect to a redirect":
         "SELECT count(*) FROM issues a JOIN issues b ON b.id = a.merged_into WHERE b.merged_into IS NOT NULL",
     "a fact under another key than its stack's":

@@ -73,6 +73,8 @@ def reports(server, key, report):
         ("GET", "/api/v1/issues/{number}"): Request("/api/v1/issues/1?since=7d"),
         ("GET", "/api/v1/issues/{number}/reports"): Request("/api/v1/issues/1/reports?limit=10"),
         ("GET", "/api/v1/issues/{number}/variants"): Request("/api/v1/issues/1/variants"),
+        ("GET", "/api/v1/issues/{number}/similar"): Request("/api/v1/issues/1/similar?limit=3"),
+        ("GET", "/api/v1/query/complete"): Request("/api/v1/query/complete?text=is%3Aopen%20app%3Acom.&at=16"),
         ("GET", "/api/v1/values"): Request("/api/v1/values?field=app&prefix=com."),
         ("GET", "/api/v1/sessions"): Request("/api/v1/sessions"),
         ("GET", "/api/v1/export/reports"): Request("/api/v1/export/reports?limit=10"),
@@ -120,6 +122,40 @@ def channels(server):
         ("POST", "/api/v1/channels/{id}/test"): Request(f"/api/v1/channels/{inside}/test"),
         ("GET", "/api/v1/channels/{id}/deliveries"): Request(f"{one}/deliveries"),
         ("POST", "/api/v1/channels/{id}/deliveries/{delivery}/resend"): Request(f"{one}/deliveries/999999/resend", status=404),
+    }
+
+
+def users(server):
+    """No cookie is sent here, so what needs one is refused; test_login.py has that."""
+    login = json.dumps({"token": server.admin_token}).encode()
+    invitation = json.dumps({"email": "ann@example.com", "role": "viewer"}).encode()
+    secret = server.request("POST", "/api/v1/invitations", body=invitation)[1]["url"].partition("#")[2]
+    made = {"token": secret, "name": "Ann", "password": "correct horse"}
+    user = server.request("POST", "/api/v1/invitations/accept", body=json.dumps(made).encode(), token=None)[1]["user"]["id"]
+    made = json.dumps({**made, "email": "eve@example.com"}).encode()
+    one = f"/api/v1/users/{user}"
+    return {
+        ("GET", "/api/v1/session"): Request("/api/v1/session"),
+        ("POST", "/api/v1/session"): Request("/api/v1/session", login, token=None),
+        ("DELETE", "/api/v1/session"): Request("/api/v1/session", token=None, status=204),
+        ("POST", "/api/v1/setup"): Request("/api/v1/setup", made, token=None, status=403),
+        ("POST", "/api/v1/invitations/accept"): Request("/api/v1/invitations/accept", made, token=None, status=403),
+        ("POST", "/api/v1/reset"): Request("/api/v1/reset", made, token=None, status=403),
+        ("GET", "/api/v1/account/sessions"): Request("/api/v1/account/sessions", status=403),
+        ("DELETE", "/api/v1/account/sessions/{id}"): Request("/api/v1/account/sessions/1", status=403),
+        ("PUT", "/api/v1/account/password"):
+            Request("/api/v1/account/password", b'{"old": "correct horse", "new": "battery staple"}', status=403),
+        ("GET", "/api/v1/projects"): Request("/api/v1/projects"),
+        ("POST", "/api/v1/projects"): Request("/api/v1/projects", b'{"name": "shop"}', status=201),
+        ("GET", "/api/v1/tokens"): Request("/api/v1/tokens"),
+        ("POST", "/api/v1/tokens"): Request("/api/v1/tokens", b'{"scopes": ["ingest"], "label": "app"}', status=201),
+        ("DELETE", "/api/v1/tokens/{id}"): Request("/api/v1/tokens/4711", status=404),
+        ("GET", "/api/v1/users"): Request("/api/v1/users"),
+        ("PATCH", "/api/v1/users/{id}"): Request(one, b'{"roles": [{"role": "member"}]}'),
+        ("DELETE", "/api/v1/users/{id}"): Request("/api/v1/users/4711", status=404),
+        ("POST", "/api/v1/users/{id}/reset"): Request(f"{one}/reset", status=201),
+        ("POST", "/api/v1/invitations"):
+            Request("/api/v1/invitations", b'{"email": "bob@example.com", "role": "member", "project": "*"}', status=201),
     }
 
 
@@ -247,6 +283,7 @@ def build(server, sample):
     }
     found.update(issues(server))
     found.update(channels(server))
+    found.update(users(server))
     found.update(reports(server, server.ingest_key, report))
     found.update(symbols(server.admin_token, zipped, slice_bytes))
     return found

@@ -1,6 +1,6 @@
 """The tables of routes in the source: who may call what, and what it is counted as.
 
-read() gives {(method, path): Row}. A row is one line of server/api/api.c or of a client protocol:
+read() gives {(method, path): Row}. A row is one line of server/api/api.c, of a client protocol or of server/web:
 
     {"POST", "/api/v1/symbols", "symbol_post", .scope = STORE_SCOPE_UPLOAD, .body = API_BODY_SYMBOLS, ...},
 
@@ -29,7 +29,11 @@ def members(text):
 
 def read():
     rows = {}
-    for path in ("server/api/api.c", *sorted(glob.glob("server/clients/**/*.c", root_dir=SOURCE, recursive=True))):
+    others = [path for pattern in ("server/clients/**/*.c", "server/web/*.c")
+              for path in glob.glob(pattern, root_dir=SOURCE, recursive=True)]
+    for path in ("server/api/api.c", *sorted(others)):
+        if path == "server/web/files.c":  # the page itself, which is no API
+            continue
         with open(os.path.join(SOURCE, path), encoding="utf-8") as f:
             text = f.read()
         defaults = DEFAULTS.search(text)

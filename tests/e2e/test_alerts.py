@@ -310,7 +310,7 @@ class Mail(Receiving):
                     self.assertLess(len(line), 200)
                     self.assertTrue(all(32 <= c < 127 or c == 9 for c in line), line)
                 message = email.message_from_bytes(data, policy=email.policy.default)
-                known = {"From", "To", "Subject", "Date", "Message-ID", "References", "Auto-Submitted", "MIME-Version",
+                known = {"From", "To", "Subject", "Date", "Message-ID", "References", "List-Id", "Auto-Submitted", "MIME-Version",
                          "Content-Type", "Content-Transfer-Encoding"}
                 self.assertLessEqual(set(message.keys()), known)
                 self.assertEqual(message["Message-ID"], "<msg_1@example.com>")

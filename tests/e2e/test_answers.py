@@ -1,17 +1,14 @@
 #!/usr/bin/env python3
-"""What every response has besides its body: X-Request-Id, ETag, coding, CORS, file names; and the page at `/`."""
+"""What every response has besides its body: X-Request-Id, ETag, coding, CORS, file names."""
 
-import base64
 import gzip
-import hashlib
 import http.client
 import json
-import os
 import re
 import subprocess
 import time
 
-from case import BINARY, SAMPLE, ServerCase, main, until
+from case import BINARY, ServerCase, main, until
 from framezero import Server
 from symbol_files import sample
 
@@ -166,31 +163,6 @@ class Answers(WithServer):
         # A missing report has no file name.
         missing = self.ask("GET", "/api/v1/reports/" + "0" * 32 + "?format=crash")
         self.assertEqual((missing.status, missing["content-disposition"]), (404, None))
-
-    def test_page(self):
-        answer = self.ask("GET", "/", token=None)
-        self.assertEqual((answer.status, answer["content-type"]), (200, "text/html; charset=utf-8"))
-        text = answer.body.decode()
-        style = re.search(r"<style>(.*?)</style>", text, re.S).group(1)
-        digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
-        policy = answer["content-security-policy"]
-        self.assertIn("default-src 'none'", policy)
-        self.assertIn(f"style-src 'sha256-{digest}'", policy)
-        self.assertNotIn("<script", text)
-        self.assertNotIn("style=", text)
-        for link in re.findall(r'href="([^"]*)"', text):
-            self.assertEqual(self.ask("GET", "/" + link, token=None).status, 200, link)
-        for secret in (self.server.admin_token, self.server.ingest_key, self.server.data, "0.1.0"):
-            self.assertNotIn(secret, text)
-        # The commands on the page work as written.
-        commands = re.findall(r"<pre>(.*?)</pre>", text, re.S)
-        self.assertEqual(len(commands), 2)
-        env = {**os.environ, "URL": self.server.url, "ADMIN_TOKEN": self.server.admin_token}
-        for command, key in zip(commands, ("threads", "files")):
-            done = subprocess.run(["bash", "-ec", command], env=env, cwd=SAMPLE, capture_output=True, text=True, check=True)
-            self.assertIn(key, json.loads(done.stdout))
-        self.assertEqual(self.ask("GET", "/index.html", token=None).status, 404)
-        self.assertEqual(self.ask("POST", "/", token=None).status, 405)
 
     def test_metrics_count_tables_now_and_then(self):
         """/metrics needs no token, so many requests must not cost more than one."""

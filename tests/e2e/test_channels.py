@@ -2,10 +2,12 @@
 """Channels of alerts from the API to receivers: events, filters, attempts, storms, secrets, kills, refused targets."""
 
 import json
+import os
+import re
 import socket
 import time
 
-from case import main, until
+from case import SOURCE, main, until
 from channels import Channels, crash, signature
 from receivers import SmtpReceiver
 
@@ -349,14 +351,22 @@ class Refused(Channels):
     def test_internal_targets(self):
         trap = self.receiver(address="0.0.0.0")
         port = trap.port
-        for host in ("127.0.0.1", "127.1", "2130706433", "0x7f000001", "0177.0.0.1", "0", "169.254.169.254", "10.0.0.1",
-                     "192.168.1.1", "172.16.0.1", "100.64.0.1", "[::1]", "[::ffff:127.0.0.1]", "[fe80::1]", "[fd00::1]",
-                     "[64:ff9b::7f00:1]", "[2002:7f00:1::]", "[fd00:ec2::254]", "localhost", "LOCALHOST",
-                     socket.gethostname()):
+        with open(os.path.join(SOURCE, "docs", "alerts.md"), encoding="utf-8") as f:
+            rows = re.search(r"^\| refused \| for example \|\n\|---\|---\|\n((?:\|.*\n)+)", f.read(), re.M)[1].splitlines()
+        hosts = [host for row in rows[:-2] for host in re.findall("`([^`]+)`", row)]
+        self.assertGreater(len(hosts), 25)
+        for host in hosts + ["0x7f.1", "017700000001", "127.0.1", "0x0", "LOCALHOST", "[0:0:0:0:0:0:0:1]", "[::ffff:7f00:1]",
+                             "[::ffff:0:127.0.0.1]", "[::ffff:169.254.169.254]", "[fec0::1]", "[fe80::1]", "255.255.255.255",
+                             socket.gethostname()]:
             message = self.refuse(f"http://{host}:{port}/latest/meta-data/")
             self.assertIn("may not connect", message, host)
             self.assertNotIn("meta-data", message)
-        for url in ("file:///etc/passwd", "gopher://127.0.0.1/", "http://user:pass@example.com/", "http:///x", "ftp://x/"):
+        for url in ("file:///etc/passwd", "gopher://127.0.0.1/", "http://user:pass@example.com/", "http:///x", "ftp://x/",
+                    f"http://example.com@127.0.0.1:{port}/", f"http://127.0.0.1:{port}\\@example.com/", "http:/127.0.0.1/",
+                    f"http://[fe80::1%25lo]:{port}/", f"http://127.0.0.1%00.example.com:{port}/", "http://example.com:0/",
+                    "http://example.com:65536/", "http://example.com:80:81/", f"http://[::1:{port}/", "http://ex ample.com/",
+                    f"http://\u2460\u2461\u2466.0.0.1:{port}/", f"http://127\u30020.0.1:{port}/", "//127.0.0.1/", "unix:///run/x.sock",
+                    "dict://127.0.0.1/", "smtp://127.0.0.1/", "http://a..b/", "http://.a/", "http://example.com/\r\nX: y"):
             got, answer = self.server.request("POST", "/api/v1/channels",
                                               body=json.dumps({"kind": "webhook", "url": url}).encode())
             self.assertEqual(got, 400, (url, answer))

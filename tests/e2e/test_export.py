@@ -14,7 +14,7 @@ HOSTILE = '=HYPERLINK("http://x","y")\n# <b>@all</b> ```` | `a` [x](http://y)'
 
 class Export(ServerCase):
     server_type = Server
-    args = ("--workers", "1")
+    args = ("--workers", "1", "--public-url", "https://crashes.example.com/")
 
     @classmethod
     def setUpClass(cls):
@@ -110,6 +110,7 @@ class Export(ServerCase):
                 self.assertNotIn("@all", outside)
             self.assertEqual(fence, "```")
             self.assertEqual(len([line for line in text.splitlines() if line.startswith("# ")]), 1)
+            self.assertIn(f"\n| Link | <https://crashes.example.com/api/v1/issues/{issue['number']}?project=default> |\n", text)
         self.get("/api/v1/issues/99999?format=md", 404)
         self.get(f"/api/v1/issues/{issue['number']}?format=xml", 400)
 

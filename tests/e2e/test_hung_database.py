@@ -135,6 +135,38 @@ class Hung(Case):
             self.assertEqual((status, answer["id"]), (202, report_id))
             self.assertEqual(self.server.wait_report(report_id)["id"], report_id)
 
+    @unittest.skipIf(CLUSTER, "with PostgreSQL reports do not wait for rules")
+    def test_reports_wait_for_rules(self):
+        """While rules of grouping are applied, which locks out other writers, a report is not refused after 2 s."""
+        answers, ends = [], threading.Event()
+
+        def change():
+            # Each one waits for the lock, as it would hold it if there was much to do.
+            while not ends.is_set():
+                self.server.request("PUT", "/api/v1/grouping", b'{"rules":""}', timeout=20)
+
+        def post(n):
+            began = time.monotonic()
+            status, _ = self.server.request("POST", "/api/v1/reports", report(n, id=f"{n:032x}"), token="ingest", timeout=60)
+            answers.append((status, time.monotonic() - began))
+
+        changing = [threading.Thread(target=change) for _ in range(2)]
+        posting = [threading.Thread(target=post, args=(n,)) for n in range(1, 9)]
+        with Hang(self.server):
+            for thread in changing:
+                thread.start()
+            time.sleep(0.3)
+            for thread in posting:
+                thread.start()
+            time.sleep(IN_TIME_S)
+        for thread in posting:
+            thread.join()
+        ends.set()
+        for thread in changing:
+            thread.join()
+        # Not all: between two changes there may be a moment without one.
+        self.assertTrue(any(status == 202 and took > 2 for status, took in answers), answers)
+
     @unittest.skipUnless(CLUSTER, "SQLite's readers do not wait")
     def test_readers_and_wrong_tokens(self):
         with Hang(self.server):

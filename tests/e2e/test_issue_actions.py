@@ -99,7 +99,22 @@ class Actions(ServerCase):
         self.assertEqual(self.issue("merge cart()", 503), pay)
         self.assertEqual(self.kinds(pay)[0], "merged_into")
         self.expect(409, "POST", f"/api/v1/issues/{cart}/merge", body=json.dumps({"into": pay}).encode())
-        # As the report names it.
+        # The number leads to the issue that has its reports, below it as well.
+        for path in ("", "/reports", "/variants", "/activity"):
+            answer = self.expect(308, "GET", f"/api/v1/issues/{cart}{path}?since=7d&project=default"
+                                 if path != "/activity" else f"/api/v1/issues/{cart}{path}?limit=2")
+            self.assertEqual(answer, {"number": cart, "merged_into": pay})
+            where = self.server.last_headers["Location"]
+            self.assertTrue(where.startswith(f"/api/v1/issues/{pay}{path}?"), where)
+            self.expect(200, "GET", where)
+        self.assertEqual(where, f"/api/v1/issues/{pay}/activity?limit=2")
+        merged = [(e.get("issue"), e["kind"], e["detail"]) for e in self.expect(200, "GET", where)["activity"]]
+        self.assertEqual(merged, [(cart, "merged_into", {"number": pay}), (None, "merged", {"number": cart})])
+        # As the report names it, and all lists of the API do.
+        for path in ("", "/variants"):
+            shown = self.expect(200, "GET", f"/api/v1/issues/{pay}{path}")["variants"]
+            self.assertIn(trap["variant"], [v["variant"] for v in shown])
+            self.assertEqual({len(v["variant"]) for v in shown}, {16})
         body = json.dumps({"variant": trap["variant"]}).encode()
         new = self.expect(200, "POST", f"/api/v1/issues/{pay}/split", body=body)["number"]
         self.assertGreater(new, cart)

@@ -90,6 +90,59 @@ class Issues(ServerCase):
                          [{"value": "iPhone15,2", "reports": 7}])
         self.assertIn("did you mean", self.get("values", status=400, field="devise")["error"]["message"])
 
+    def test_completion(self):
+        tags = {"release channel": "a \"b\"", "stage": "beta"}
+        self.send(20, place=2, tags=tags, device={"model": "Watch7,1"})
+        cases = (  # text, cursor, start, what is there
+            ("", None, 0, {"version:", "has:", "since:", "tag."}),
+            ("is:open -devi", None, 9, {"device:"}),
+            ("is:open env", None, 8, {"environment:"}),
+            ("is:op", None, 3, {"open"}),
+            ("is:open device:watch", None, 15, {'"Watch7,1"'}),
+            ("dev version:4", 3, 0, {"device:"}),
+            ("tag.", None, 4, {"stage:", '"release channel":'}),
+            ("tag.stage:", None, 10, {"beta"}),
+            ('tag."release channel":', None, 22, {'"a \\"b\\""'}),
+            ("since:", None, 6, {"24h"}),
+            ("\u00e4 ver", None, 3, {"version:"}),
+            ("id:8", None, 3, set()),
+            ('"a text', None, 0, set()),
+        )
+        for text, at, start, items in cases:
+            with self.subTest(text=text):
+                got = self.get("query/complete", text=text, **({} if at is None else {"at": at}))
+                found = {one["text"] for one in got["items"]}
+                self.assertEqual((got["start"], items - found), (start, set()))
+                self.assertTrue(items or not found, found)
+                # What is completed can be read, where the cursor is at the end.
+                for one in items if at is None else ():
+                    query = text.encode()[:start].decode() + one
+                    if not one.endswith((":", ".")):
+                        self.get("issues", query=query)
+        for at in ("-1", "5", "x", "1.0", "99999999999999999999"):
+            self.assertIn("at:", self.get("query/complete", status=400, text="abcd", at=at)["error"]["message"])
+        self.assertEqual(self.get("query/complete", text="x" * 9000)["items"], [])
+
+
+class Notes(ServerCase):
+    def test_condition_in_text(self):
+        """A search for a text that looks like a condition says how conditions are written."""
+        self.expect(200, "POST", "/api/v1/reports?wait=30", body=report(1, place=1))
+        for path in ("issues", "reports", "issues/1/reports"):
+            for text, key in (("version:4.2", "version"), ("no such -is:open", "is"), ("tag.channel:x", "tag.NAME")):
+                answer = self.server.query(f"/api/v1/{path}", q=text)[1]
+                self.assertEqual(answer.get("notes"), ["q is searched for as it is; conditions are read from query: "
+                                                       f"query={key}:VALUE"], (path, text))
+            for text in ("no such text", "std::no_such", "version:", "- -", ":::", "-[Cart add:item:]"):
+                self.assertNotIn("notes", self.expect_text(path, text), text)
+            self.assertNotIn("notes", self.server.query(f"/api/v1/{path}", query="version:77")[1])
+            self.assertNotIn("notes", self.server.query(f"/api/v1/{path}")[1])
+
+    def expect_text(self, path, text):
+        status, answer = self.server.query(f"/api/v1/{path}", q=text)
+        self.assertEqual(status, 200, answer)
+        return answer
+
 
 class Redirects(ServerCase):
     def test_merged(self):

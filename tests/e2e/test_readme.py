@@ -18,7 +18,8 @@ MARK = "@@ end of block"
 # What the blocks of "Try it" print, in their order.
 WANTED = [
     ['"status":"new"', '"unblocked_reports":0}\n', '"status":"symbolicated"', "shop::cart::total() const",
-     '{"reports":[', "Incident Identifier:", "Thread 0", "cart.h:16", "Binary Images:"],
+     '{"reports":[', "Incident Identifier:", "Thread 0", "cart.h:16", "Binary Images:",
+     '{"issues":[{"number":1,"title":"shop::price_of', "# Issue 1: shop", "## Stack"],
     ['{"missing":[]}\n'],
     ["cart.h:16", "checkout(int)", "arm64", "DWARF"],
 ]

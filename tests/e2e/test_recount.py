@@ -4,9 +4,9 @@
 usage: test_recount.py --framezero BINARY [--reports N] [--kills K] [--seed S]
 
 Four clients post crashes of a few kinds: of named functions, of two reports of one run, sent twice, and without
-names, until the dSYM arrives halfway. A fifth one has reports done again and deletes some. Meanwhile workers,
-children, the process that serves or all of them are killed with SIGKILL. In the end every count of issues is that
-of the facts (recount.py), and each finished report has its facts.
+names, until the dSYM arrives halfway. A fifth one has reports done again and deletes some, a sixth one applies rules
+of grouping and takes them back. Meanwhile workers, children, the process that serves or all of them are killed with
+SIGKILL. In the end every count of issues is that of the facts (recount.py), and each finished report has its facts.
 """
 
 import argparse
@@ -28,6 +28,7 @@ CLIENTS = 4
 PLACES = [0x104a40004, 0x104a40010, 0x104a40024, 0x104a40060, 0x104a40098, 0x104a400b4, 0x104a400c0, 0x104a400c8,
           0x104a400f0, 0x104a40108, 0x104a4010c, 0x104a40110, 0x104a40130]
 FUNCTIONS = {"main", "checkout", "shop::cart::add", "shop::cart::total", "shop::price_of"}
+SKIPPED = {"shop::cart::add", "shop::cart::total"}  # by the first of Ruler.RULES
 NAMED = 5
 
 
@@ -97,6 +98,37 @@ class Meddler(threading.Thread):
             self.error = error
 
 
+class Ruler(threading.Thread):
+    """Applies rules of grouping and takes them back, in the end all of them."""
+
+    RULES = ['group-by function "shop_function_1"\nskip function "shop::cart::*"', 'group-by function "shop_function_*"',
+             "fingerprint ignore", 'not-own image "Demo"']
+
+    def __init__(self, load):
+        super().__init__(daemon=True)
+        self.load, self.error, self.applied, self.undone, self.ends = load, None, 0, 0, threading.Event()
+
+    def run(self):
+        try:
+            while not self.ends.wait(0.2):
+                rules = self.RULES[self.applied % len(self.RULES)]
+                body = json.dumps({"rules": rules}).encode()
+                if self.load.ask((200, 409), "PUT", "/api/v1/grouping", body):
+                    self.applied += 1
+                if self.applied % 3 == 0:
+                    self.undo()
+            while self.undo():
+                pass
+        except Exception as error:
+            self.error = error
+
+    def undo(self):
+        """False: there is nothing to take back."""
+        answer = self.load.ask((200, 409), "POST", "/api/v1/grouping/undo")
+        self.undone += "version" in answer
+        return "version" in answer
+
+
 class Load:
     def __init__(self, server):
         self.server, self.ids, self.up = server, [], threading.Event()
@@ -140,8 +172,8 @@ def kill_some(load, rng, turn):
 
 def run(load, options, rng):
     clients = [Client(load, range(i, options.reports, CLIENTS)) for i in range(CLIENTS)]
-    meddler = Meddler(load, rng)
-    for thread in [*clients, meddler]:
+    meddler, ruler = Meddler(load, rng), Ruler(load)
+    for thread in [*clients, meddler, ruler]:
         thread.start()
     for turn in range(options.kills):
         mark = (turn + rng.random()) * options.reports / (options.kills + 1)
@@ -153,23 +185,27 @@ def run(load, options, rng):
         kill_some(load, rng, turn)
     for client in clients:
         client.join()
-    meddler.ends.set()
-    meddler.join()
-    for thread in [*clients, meddler]:
+    for thread in (meddler, ruler):
+        thread.ends.set()
+        thread.join()
+    for thread in [*clients, meddler, ruler]:
         if thread.error:
             raise thread.error
-    return meddler
+    return meddler, ruler
 
 
 def check(server):
     wrong = recount.wrong(server)
-    titles = {row[0] for row in recount.rows(server, "SELECT title FROM issues WHERE merged_into IS NULL "
-                                                     "AND n_reports > 0")}
+    # What a deleted report left may have lost its way to the names: rules came between, so that its issue was no
+    # placeholder when they arrived.
+    alive = ("EXISTS (SELECT 1 FROM variants v JOIN facts f ON f.variant_id = v.id WHERE v.issue_id = issues.id AND "
+             "f.report_key >= 0)")
+    titles = {row[0] for row in recount.rows(server, f"SELECT title FROM issues WHERE merged_into IS NULL AND {alive}")}
     want = {f"shop_function_{i}" for i in range(NAMED)} | FUNCTIONS
-    if titles != want:
+    # Two placeholders whose names arrive while a rule makes them one bug are one issue from then on.
+    if titles - want or len(want - titles) > (want - titles <= SKIPPED):
         wrong.append(f"issues: {sorted(titles)}")
-    left = recount.number(server, "SELECT count(*) FROM issues WHERE is_placeholder = 1 AND merged_into IS NULL "
-                                  "AND n_reports > 0")
+    left = recount.number(server, f"SELECT count(*) FROM issues WHERE is_placeholder = 1 AND {alive}")
     if left:
         wrong.append(f"{left} placeholders have no name yet")
     return wrong
@@ -186,13 +222,14 @@ def main():
     server = Server(options.framezero, workers=3)
     server.start()
     load, started = Load(server), time.monotonic()
-    meddler = run(load, options, random.Random(options.seed))
+    meddler, ruler = run(load, options, random.Random(options.seed))
     posted = time.monotonic() - started
     until(lambda: recount.number(server, "SELECT count(*) FROM jobs WHERE state < 2") == 0, "all jobs", 300)
     took = time.monotonic() - started
     wrong = check(server)
     facts = recount.number(server, "SELECT count(*) FROM facts")
-    print(f"{len(load.ids)} posts, {meddler.again} done again, {meddler.deleted} deletions, {options.kills} kills; "
+    print(f"{len(load.ids)} posts, {meddler.again} done again, {meddler.deleted} deletions, rules {ruler.applied} times "
+          f"applied and {ruler.undone} times undone, {options.kills} kills; "
           f"{facts} facts; posted in {posted:.1f} s, done after {took:.1f} s")
     for line in wrong[:40]:
         print(line)

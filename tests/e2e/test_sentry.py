@@ -193,7 +193,7 @@ class Protocol(ServerCase):
         sid = "7C7B6585-F901-4351-BF8D-02711B721929"
         self.post(200, url, lines({}, {"type": "session"}, {"sid": sid, "status": "ok", "init": True, "attrs": attrs}))
         self.post(200, url, lines({}, {"type": "session"}, {"sid": sid.replace("-", "").lower(), "status": "crashed",
-                                                            "attrs": attrs}))
+                                                            "did": "anna", "attrs": attrs}))
         self.post(200, url, lines({}, {"type": "session"}, {"sid": sid, "status": "exited", "attrs": attrs}))
         self.post(200, url, lines({}, {"type": "sessions"}, {"attrs": attrs, "aggregates": [
             {"started": "2026-11-20T10:00:00Z", "exited": 2, "errored": 1}, 7, {"crashed": -4, "abnormal": "x"}]}))
@@ -201,9 +201,9 @@ class Protocol(ServerCase):
             self.post(200, url, lines({}, {"type": "session"}, odd))
         releases = self.server.request("GET", "/api/v1/sessions?release=counted@1.0&since=2020-01-01")[1]["releases"]
         self.assertEqual({k: releases[0][k] for k in ("environment", "sessions", "healthy", "errored", "crashed",
-                                                      "crash_free")},
+                                                      "crash_free", "users", "crash_free_users")},
                          {"environment": "beta", "sessions": 4, "healthy": 2, "errored": 1, "crashed": 1,
-                          "crash_free": 0.75})
+                          "crash_free": 0.75, "users": 1, "crash_free_users": 0})
         self.assertEqual(self.server.request("GET", "/api/v1/sessions", token="ingest")[0], 403)
         self.assertEqual(self.server.request("GET", "/api/v1/sessions?since=never")[0], 400)
 

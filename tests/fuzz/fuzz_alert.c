@@ -20,8 +20,11 @@ is_known_field(const char *line)
                                         "Auto-Submitted: auto-generated\r\n",
                                         "MIME-Version: 1.0\r\n",
                                         "Content-Type: text/plain; charset=utf-8\r\n",
-                                        "Content-Transfer-Encoding: quoted-printable\r\n",
-                                        " =?UTF-8?B?"};
+                                        "List-Id: <",
+                                        "Content-Transfer-Encoding: quoted-printable\r\n"};
+    /* A folded subject goes on; a line of spaces would end the header for old servers. */
+    if (line[0] == ' ')
+        return line[1] != ' ' && line[1] != '\r';
     for (size_t i = 0; i < FZ_ARRAY_LEN(names); i++) {
         if (fz_text_has_prefix(line, names[i]))
             return true;

@@ -17,8 +17,13 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     if (group_key(&stack, &rules, &arena, &key, NULL) != FZ_OK)
         abort();
-    double similar = group_similarity(&with, &stack, &stack, &arena);
+    const struct group_weighed *weighed = group_similarity_weigh(&with, &stack, &arena);
+    const char *shared[GROUP_SHARED_MAX];
+    double similar = weighed ? group_similarity(&with, weighed, weighed) : 0;
     if (!(similar >= -1 && similar <= 1.0000001))
+        abort();
+    if (weighed &&
+        group_similarity_shared(weighed, weighed, shared, GROUP_SHARED_MAX) > stack.n_frames)
         abort();
     group_stack_encode(&stack, &out);
     if (out.failed)

@@ -1,2 +1,3 @@
+fz_fuzz_target(store_block fz_storage)
 fz_fuzz_target(store_cursor fz_storage)
 fz_fuzz_target(store_unpack fz_storage)

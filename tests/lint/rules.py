@@ -5,6 +5,7 @@ docs/ARCHITECTURE.md and docs/CONTRIBUTING.md describe them; test_rules.py break
 import re
 
 import architecture
+import page
 import style
 from source import is_code, matches
 
@@ -52,7 +53,7 @@ def check_functions(files):
 
 # What only Linux or glibc has, and where it may be used: in base/platform.h's files and in the modules of the server, which
 # runs on Linux. Everything else is also built for macOS and with musl.
-LINUX_MODULES = ("base/platform_linux.c", "base/digest.", "storage/", "server/http/", "server/alert/", "server/api/", "server/clients/",
+LINUX_MODULES = ("base/platform_linux.c", "base/digest.", "storage/", "server/http/", "server/alert/", "server/api/", "server/clients/", "server/web/",
                "server/child/", "server/children/", "server/protocol/", "server/outbox/", "server/worker/", "server/serve/",
                "server/process/metrics", "server/process/program.c", "server/process/supervise",
                "server/cli/cmd_serve.c", "server/cli/cmd_worker.c")
@@ -140,6 +141,7 @@ def check_places(files):
 
 CHECKS = {
     **architecture.CHECKS,
+    **page.CHECKS,
     **style.CHECKS,
     "sizes": check_sizes,
     "headers": check_headers,

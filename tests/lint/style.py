@@ -59,6 +59,7 @@ PREFIXES = {
     "server/resolve/": "resolve_",
     "server/serve/": "serve_",
     "server/upload/": "upload_",
+    "server/web/": "web_",
     "server/worker/": "worker_ job_",
 }
 
@@ -75,7 +76,9 @@ SMALL_FILES = {
     "server/cli/no_server.c": "what a build without a server has in place of its commands",
     "server/cli/no_upload.c": "what a build without libcurl has in place of cmd_upload.c",
     "base/random.c": "what happens when the system has no random bytes is the same on every platform",
+    "server/web/web.c": "the list of the page's routes, which uses all of them",
     "server/clients/clients.c": "the list of client protocols, which uses all of them",
+    "server/web/web.c": "the list of tables, which uses all of them",
     "symbolicator/demangle/swift/kinds.c": "the list of kinds.h as a table; printers, which it names, cannot use the file",
     "symbolicator/demangle/cxx/system.c": "built only where libc++abi.a cannot be taken apart",
 }

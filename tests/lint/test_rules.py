@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 """Every rule of rules.py, kept and broken once: a check that cannot fail checks nothing."""
+import hashlib
 import unittest
 import xml.etree.ElementTree
 
 import architecture
+import page
 import rules
 import skipped
 import style
@@ -50,6 +52,7 @@ TREE = {architecture.PAGE: PAGE.format("", "–"),
                          "storage/sql/sql.h", "server/process/limits.h", "server/http/http.h", "server/http/pool.h",
                          "server/api/api.c", "server/worker/worker.c", "server/cli/main.c"), "")}
 IN_A = "base/a.c"
+VENDORED = f"| `a.mjs` | a | 1 | MIT | `a.mjs` | `{hashlib.sha256(b'x').hexdigest()}` |\n"
 
 # rule, good files, bad files with the one problem that each must give
 CASES = [
@@ -164,6 +167,16 @@ CASES = [
      {IN_A: '/* x stands for the name; it is no longer open, as there is no file; NULL if there\n * is none, or\n * behind a trusted proxy. */\nint stands = told; /* outside comments */\n'},
      {"base/b.c": ("\n/* After\n * this, a is\n * no UUID. */\n", ':3: "is no UUID": write is not a'),
       "base/c.c": ('say("told");', ':1: "told": write reports, says'), "base/d.h": ("// the bytes behind it", '"behind": write after')}),
+    ("page",
+     {page.PAGE + "lib/api.js": "fetch(url);\n", page.PAGE + "style/tokens.css": ":root { --a: #fff; }\n",
+      page.PAGE + "app.js": "// x.innerHTML, https://a.example\nload(); prefetch(x); a.style.top = 1;\nplaceholder=\"https://a.example\"\n",
+      page.VENDOR + "a.mjs": "x", page.VENDOR + "README.md": VENDORED},
+     {page.PAGE + "a.js": ("\nx.innerHTML = y;\n", ":2: innerHTML can make a script of a text"),
+      page.PAGE + "b.js": ("html`<p style=\"top: 0\">`", ':1: style=" can make'), page.PAGE + "c.js": ("eval(x)", "eval can make"),
+      page.PAGE + "d.html": ('<a onclick="x()">', 'onclick=" can make'), page.PAGE + "e.js": ("setTimeout('x')", "setTimeout"),
+      page.PAGE + "f.js": ('import("https://a.example/b.js")', "nothing of other hosts"), page.PAGE + "g.js": ("fetch(x)", "fetch() is called"),
+      page.PAGE + "h.css": ("a { color: #fff; }", "a colour outside"), page.PAGE + "i.js": ("\n" * 201, "201 lines, at most 200"),
+      page.VENDOR + "b.mjs": ("", "not in the list"), page.VENDOR + "a.mjs": ("y", "its SHA-256 is not")}),
     ("places",
      {"dev": "cd build/wo" + "rk/x; see https://www.debian.org", "a.c": "/src/ho" + "me/x"},
      {"bad": ("\nhttp://deb.debian" + ".org/debian", ":2: names deb.debian" + ".org"),

@@ -9,7 +9,7 @@
  * Written by the loader itself for programs without the client: the whole stack from sp - 128, 256 bytes after every
  * pointer in registers and stack, all data segments of the images. An independent second source of the client's data.
  */
-enum { RED_ZONE = 128, BEYOND = 256, REGIONS = 1024 };
+enum { RED_ZONE = 128, BEYOND = 256, REGIONS = 1024, GUARD = 64 * 1024 };
 
 static struct span {
     uint64_t addr, size;
@@ -67,9 +67,10 @@ static bool
 live_stack(const struct loader_thread *thread, struct span *ret)
 {
     uint64_t sp = thread->cpu.state.r[CPU_SP];
-    if (sp > thread->stack_top || sp + RED_ZONE < thread->stack_low)
+    /* A function that needs a larger frame than there is room for has set sp already. */
+    if (sp > thread->stack_top || sp + GUARD < thread->stack_low)
         return false;
-    uint64_t low = sp - RED_ZONE < thread->stack_low ? thread->stack_low : sp - RED_ZONE;
+    uint64_t low = sp < thread->stack_low + RED_ZONE ? thread->stack_low : sp - RED_ZONE;
     *ret = (struct span){low, thread->stack_top - low};
     return ret->size > 0;
 }

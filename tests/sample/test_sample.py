@@ -67,6 +67,37 @@ def names(framezero, path=SAMPLE / "report.json"):
     return problems
 
 
+def values_of(symbols, name):
+    """The variables with this name in a frame's symbols, and in what they contain."""
+    found, rest = [], [v for symbol in symbols for v in symbol.get("variables", [])]
+    while rest:
+        variable = rest.pop()
+        rest += variable.get("fields", [])
+        if variable.get("name") == name:
+            found.append(variable.get("value"))
+    return found
+
+
+def crash(framezero):
+    """crash.json has no frames but registers and the stack: the same names, and the values that explain the crash."""
+    output = subprocess.run([framezero, "symbolicate", SAMPLE / "crash.json", "--dsym", SAMPLE / "Demo.zip", "--json",
+                             "--variables"], check=True, capture_output=True, text=True).stdout
+    frames = json.loads(output)["threads"][0]["frames"]
+    named = [(frame["index"], symbol["function"], symbol["file"], symbol["line"])
+             for frame in frames for symbol in frame["symbols"]]
+    expected = []
+    for line in (SAMPLE / "expected.txt").read_text().splitlines():
+        index, function, place = line.split("\t")
+        file, number, _ = place.rsplit(":", 2)
+        expected.append((int(index), function, file, int(number)))
+    problems = [] if named == expected else ["named:", *map(str, named), "expected:", *map(str, expected)]
+    for index, name, value in ((0, "what", "0x0"), (0, "sum", "1050"), (0, "n_items_", "3"), (1, "price_cents", "800")):
+        got = values_of(frames[index]["symbols"], name)
+        if value not in got:
+            problems.append(f"frame {index}: {name} is {got}, not {value}")
+    return problems
+
+
 def pasted(framezero):
     """What `serve` prints on its first start, pasted into a shell: does it end with the names of the crash?"""
     with tempfile.TemporaryDirectory() as data:
@@ -91,13 +122,14 @@ def pasted(framezero):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", choices=("remade", "names", "stack_alone", "pasted"))
+    parser.add_argument("what", choices=("remade", "names", "stack_alone", "crash", "pasted"))
     parser.add_argument("--framezero")
     arguments = parser.parse_args()
     if arguments.what == "remade":
         problems = remade()
     else:
-        problems = {"names": names, "stack_alone": stack_alone, "pasted": pasted}[arguments.what](arguments.framezero)
+        checks = {"names": names, "stack_alone": stack_alone, "crash": crash, "pasted": pasted}
+        problems = checks[arguments.what](arguments.framezero)
     print("\n".join(problems) or "ok")
     return 1 if problems else 0
 

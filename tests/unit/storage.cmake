@@ -1,6 +1,8 @@
 fz_unit_test(store_fair fz_storage)
 fz_unit_test(blob fz_storage)
 fz_unit_test(migrate fz_storage)
+fz_unit_test(store_block fz_storage)
 fz_unit_test(store_cursor fz_storage)
+fz_unit_test(store_distinct fz_storage)
 fz_unit_test(store_pack fz_storage)
 fz_unit_test(store_sql fz_storage)

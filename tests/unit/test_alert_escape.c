@@ -118,10 +118,45 @@ test_arena(void **state)
     assert_null(alert_plain(&arena, "a", 10));
 }
 
+/* Whole lines, within the limit, and how many are missing. */
+static void
+test_code(void **state)
+{
+    (void)state;
+    static const char *const lines[] = {"one", "two `x`", "three <&>", "four"};
+    static const struct {
+        struct alert_lines from;
+        enum alert_target target;
+        size_t max;
+        const char *want;
+    } rows[] = {
+        {{lines, 0, 0, true}, ALERT_CODE, 100, ""},
+        {{lines, 2, 0, true}, ALERT_CODE, 100, "```\none\ntwo 'x'\n```\n"},
+        {{lines, 2, 7, true}, ALERT_CODE, 100, "```\none\ntwo 'x'\nand 7 more\n```\n"},
+        {{lines, 2, 7, false}, ALERT_CODE, 100, "```\none\ntwo 'x'\n```\n"},
+        {{lines, 3, 0, true},
+         ALERT_SLACK_CODE,
+         100,
+         "```\none\ntwo 'x'\nthree &lt;&amp;&gt;\n```\n"},
+        /* 41 units are for the fences and the mark: "one" and "two" need 12 with their line breaks. */
+        {{lines, 4, 0, true}, ALERT_CODE, 41 + 12, "```\none\ntwo 'x'\nand 2 more\n```\n"},
+        {{lines, 4, 5, true}, ALERT_CODE, 41 + 11, "```\none\nand 8 more\n```\n"},
+        {{lines, 4, 0, false}, ALERT_CODE, 41 + 11, "```\none\n```\n"},
+        {{lines, 4, 0, true}, ALERT_CODE, 43, "```\nand 4 more\n```\n"},
+        {{lines, 4, 0, false}, ALERT_CODE, 10, ""},
+    };
+    for (size_t i = 0; i < FZ_ARRAY_LEN(rows); i++) {
+        FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
+        alert_append_code(&out, rows[i].target, &rows[i].from, rows[i].max);
+        if (strcmp(fz_buffer_cstr(&out), rows[i].want) != 0)
+            fail_msg("%zu: %s", i, fz_buffer_cstr(&out));
+    }
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_targets), cmocka_unit_test(test_cuts),
-                                       cmocka_unit_test(test_arena)};
+                                       cmocka_unit_test(test_arena), cmocka_unit_test(test_code)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -31,11 +31,13 @@ test_class(void **state)
         {{.termination = "Namespace DYLD, Code 1 Library missing"}, NULL, "DYLD 1"},
         {{.termination = "DYLD 1 Library missing"}, NULL, "DYLD 1"},
         {{.termination = "Namespace CODESIGNING, Code 2 Invalid Page"}, NULL, "CODESIGNING 2"},
-        {{.termination = "JETSAM per-process-limit"}, "memory", "memory JETSAM"},
+        {{.termination = "JETSAM per-process-limit"}, "memory", "memory use JETSAM"},
         {{.termination = "SIGNAL 6 Abort trap: 6"}, NULL, "crash"},
         {{.termination = "LIBSYSTEM 1 Application Triggered Fault"}, NULL, "crash"},
         {{.termination = "ended"}, NULL, "crash"},
-        {{.signal = "SIGKILL"}, "cpu", "cpu"},
+        {{.signal = "SIGKILL"}, "cpu", "CPU use"},
+        {{.reason = NULL}, "disk_write", "disk writes"},
+        {{.reason = NULL}, "launch", "slow launch"},
     };
     static struct group_case c;
     (void)state;

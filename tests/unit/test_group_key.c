@@ -46,6 +46,23 @@ static const struct {
      .exception = "NSException"},
     {"total", "first own frame: Cart_total", .frames = FRAMES("Shop|Cart_total", BASE),
      .exception = "EXC_BAD_ACCESS"},
+    /* The type of a C++ exception is not: many formats lack it. */
+    {"total", "first own frame: Cart_total", .frames = FRAMES("Shop|Cart_total", BASE),
+     .exception = "shop::Failure"},
+    {"total", "first own frame: Cart_total",
+     .frames = FRAMES("libc++abi.dylib|__cxa_throw", "Shop|Cart_total", BASE),
+     .exception = "Failure"},
+    {"total", "first own frame: Cart_total", .frames = FRAMES("Shop|Cart_total", BASE),
+     .exception = "failure*"},
+    {"range", "first own frame: Cart_total",
+     .frames = FRAMES("libc++abi.dylib|__cxa_throw", "libobjc.A.dylib|objc_exception_throw",
+                      "Shop|Cart_total", BASE),
+     .exception = "NSRangeException"},
+    {"error type", "first own frame: Cart_total", .frames = FRAMES("Shop|Cart_total", BASE),
+     .kind = "error", .exception = "shop::Failure"},
+    /* Bugsnag's form of a Swift trap. */
+    {"index", "first own frame: Cart_total", .frames = FRAMES("Shop|Cart_total", BASE),
+     .exception = "Fatal error", .reason = "Index out of range"},
     {"index", "first own frame: Cart_total", .frames = FRAMES("Shop|Cart_total", BASE),
      .reason = "Swift/Array.swift:345: Fatal error: Index out of range: file Swift/Array.swift, "
                "line 345"},
@@ -228,18 +245,41 @@ test_one_line(void **state)
     case_deinit(&c);
 }
 
+/* A type that resolve has made readable is one of C++, also where no frame has a name. */
+static void
+test_mangled_type(void **state)
+{
+    static struct group_case c;
+    struct group_result results[2];
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        case_init(&c);
+        case_add(&c, "Shop|Cart_total");
+        c.report.crash.exception = i ? "Failure" : NULL;
+        c.report.crash.exception_mangled = i ? "7Failure" : NULL;
+        case_group(&c, NULL, &results[i]);
+        assert_string_equal(results[i].variant.label, i ? "Failure" : "unknown");
+        case_deinit(&c);
+    }
+    assert_memory_equal(results[0].key.hash, results[1].key.hash, FZ_SHA256_BYTES);
+}
+
 /* Two bugs in one function: another line or another message, the same key. */
 static void
 test_variants(void **state)
 {
     static const struct {
         const char *frame, *reason, *signal;
+        const char *exception;
         int variant;
-    } rows[] = {{"Shop|Cart_total|/src/Cart.c:12", "index 7 beyond bounds [0 .. 3]", "SIGABRT", 0},
-                {"Shop|Cart_total|/src/Cart.c:12", "index 12 beyond bounds [0 .. 1]", "SIGABRT", 0},
-                {"Shop|Cart_total|/src/Cart.c:14", "index 7 beyond bounds [0 .. 3]", "SIGABRT", 1},
-                {"Shop|Cart_total|/src/Cart.c:12", "object cannot be nil", "SIGABRT", 2},
-                {"Shop|Cart_total|/src/Cart.c:12", "object cannot be nil", "SIGTRAP", 3}};
+    } rows[] = {
+        {"Shop|Cart_total|/src/Cart.c:12", "index 7 beyond bounds [0 .. 3]", "SIGABRT", NULL, 0},
+        {"Shop|Cart_total|/src/Cart.c:12", "index 12 beyond bounds [0 .. 1]", "SIGABRT", NULL, 0},
+        {"Shop|Cart_total|/src/Cart.c:14", "index 7 beyond bounds [0 .. 3]", "SIGABRT", NULL, 1},
+        {"Shop|Cart_total|/src/Cart.c:12", "object cannot be nil", "SIGABRT", NULL, 2},
+        {"Shop|Cart_total|/src/Cart.c:12", "object cannot be nil", "SIGTRAP", NULL, 3},
+        {"Shop|Cart_total|/src/Cart.c:12", NULL, "SIGABRT", "shop::Failure", 4},
+        {"Shop|Cart_total|/src/Cart.c:12", NULL, "SIGABRT", "shop::Missing", 5}};
     static struct group_case c;
     struct group_result results[FZ_ARRAY_LEN(rows)];
     (void)state;
@@ -248,6 +288,7 @@ test_variants(void **state)
         case_add(&c, rows[i].frame);
         c.report.crash.reason = rows[i].reason;
         c.report.crash.signal = rows[i].signal;
+        c.report.crash.exception = rows[i].exception;
         case_group(&c, NULL, &results[i]);
         for (size_t k = 0; k < i; k++) {
             assert_memory_equal(results[i].key.hash, results[k].key.hash, FZ_SHA256_BYTES);
@@ -282,6 +323,8 @@ test_recursion(void **state)
 {
     static const char *const abc[] = {"Shop|a", "Shop|b", "UIKitCore|-[UIView layout]", "Shop|c",
                                       NULL};
+    /* As a client sends it that has no names of the system. */
+    static const char *const nameless[] = {"Shop|a", "Shop|b", "UIKitCore", "Shop|c", NULL};
     static const char *const acb[] = {"Shop|a", "Shop|c", "Shop|b", NULL};
     static const char *const alone[] = {"Shop|a", NULL};
     static const struct {
@@ -294,6 +337,7 @@ test_recursion(void **state)
         {"libsystem_malloc.dylib|malloc", abc, 2, 91, "recursion that does not end: a, b, c"},
         {"Shop|leaf", abc, 3, 77, "recursion that does not end: a, b, c"},
         {"Shop|leaf", abc, 3, 480, "recursion that does not end: a, b, c"},
+        {"UIKitCore", nameless, 1, 90, "recursion that does not end: a, b, c"},
         {NULL, acb, 0, 90, "recursion that does not end: a, c, b"},
         {"Shop|leaf", alone, 0, 40, "recursion that does not end: a"},
         {NULL, alone, 0, 3, "first own frame: a"}, /* as many programs do */
@@ -309,11 +353,11 @@ test_recursion(void **state)
             fail_msg("row %zu: %s", i, results[i].key.words[0]);
         case_deinit(&c);
     }
-    for (size_t i = 1; i < 5; i++)
+    for (size_t i = 1; i < 6; i++)
         assert_memory_equal(results[i].key.hash, results[0].key.hash, FZ_SHA256_BYTES);
-    assert_memory_not_equal(results[5].key.hash, results[0].key.hash, FZ_SHA256_BYTES);
+    assert_memory_not_equal(results[6].key.hash, results[0].key.hash, FZ_SHA256_BYTES);
     /* A client that kept three frames of it says the same. */
-    assert_memory_equal(results[7].key.hash, results[6].key.hash, FZ_SHA256_BYTES);
+    assert_memory_equal(results[8].key.hash, results[7].key.hash, FZ_SHA256_BYTES);
 }
 
 /* Hangs need the oldest frames, also of the longest stacks. */
@@ -343,9 +387,10 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_keys),       cmocka_unit_test(test_texts),
-        cmocka_unit_test(test_variants),   cmocka_unit_test(test_recursion),
-        cmocka_unit_test(test_long_stack), cmocka_unit_test(test_one_line),
+        cmocka_unit_test(test_keys),         cmocka_unit_test(test_texts),
+        cmocka_unit_test(test_variants),     cmocka_unit_test(test_recursion),
+        cmocka_unit_test(test_long_stack),   cmocka_unit_test(test_one_line),
+        cmocka_unit_test(test_mangled_type),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

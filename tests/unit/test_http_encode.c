@@ -49,6 +49,46 @@ test_choose(void **state)
     }
 }
 
+/* A file that was packed as gzip and as brotli, and one that was not. */
+static void
+test_choose_form(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *header;
+        enum http_coding want;
+    } cases[] = {
+        {NULL, HTTP_CODING_IDENTITY},
+        {"gzip", HTTP_CODING_GZIP},
+        {"br", HTTP_CODING_BROTLI},
+        {"BR;q=0.1", HTTP_CODING_BROTLI},
+        {"gzip, deflate, br, zstd", HTTP_CODING_BROTLI},
+        {"zstd", HTTP_CODING_IDENTITY},
+        {"zstd;q=1.0, x-gzip;q=0.1", HTTP_CODING_GZIP},
+        {"br;q=0.5, gzip;q=0.6", HTTP_CODING_GZIP},
+        {"br;q=0.5, gzip;q=0.5, identity;q=0.4", HTTP_CODING_BROTLI},
+        {"br;q=0.5, identity", HTTP_CODING_IDENTITY},
+        {"br;q=0, *", HTTP_CODING_GZIP},
+        {"gzip;q=0, *;q=0.1", HTTP_CODING_BROTLI},
+        {"br;q=0, gzip;q=0.000", HTTP_CODING_IDENTITY},
+        {"*", HTTP_CODING_BROTLI},
+        {"*;q=0", HTTP_CODING_IDENTITY},
+        {"br;q=2", HTTP_CODING_IDENTITY},
+        {"brotli", HTTP_CODING_IDENTITY},
+    };
+    struct fz_span forms[HTTP_CODINGS_N] = {[HTTP_CODING_IDENTITY] = fz_span_make("plain", 5)};
+    for (size_t i = 0; i < FZ_ARRAY_LEN(cases); i++)
+        assert_int_equal(http_encode_choose_form(cases[i].header, forms), HTTP_CODING_IDENTITY);
+    forms[HTTP_CODING_GZIP] = fz_span_make("gz", 2);
+    forms[HTTP_CODING_BROTLI] = fz_span_make("b", 1);
+    for (size_t i = 0; i < FZ_ARRAY_LEN(cases); i++) {
+        enum http_coding got = http_encode_choose_form(cases[i].header, forms);
+        if (got != cases[i].want)
+            fail_msg("'%s': %d, not %d", cases[i].header ? cases[i].header : "(none)", (int)got,
+                     (int)cases[i].want);
+    }
+}
+
 static enum fz_code
 append(void *sink, struct fz_span bytes, struct fz_error *err)
 {
@@ -166,7 +206,8 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_choose), cmocka_unit_test(test_pack),    cmocka_unit_test(test_types),
+        cmocka_unit_test(test_choose), cmocka_unit_test(test_choose_form),
+        cmocka_unit_test(test_pack),   cmocka_unit_test(test_types),
         cmocka_unit_test(test_etag),   cmocka_unit_test(test_origins),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

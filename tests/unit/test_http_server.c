@@ -17,6 +17,7 @@
 #include "base/log.h"
 #include "base/time.h"
 #include "server/http/http.h"
+#include "server/http/stream.h"
 
 static struct http_request *_Atomic held; /* left unanswered by the handler of /hold */
 
@@ -247,6 +248,56 @@ test_stop_gives_up(void **state)
     atomic_store(&held, NULL);
 }
 
+struct pieces {
+    int n, n_destroyed;
+    enum http_stream_step step; /* of each */
+};
+
+static enum fz_code
+produce(void *user, struct http_stream *stream, struct fz_buffer *out,
+        enum http_stream_step *ret_step, struct fz_error *err)
+{
+    struct pieces *pieces = user;
+    (void)stream, (void)err;
+    pieces->n++;
+    fz_buffer_text(out, "piece");
+    *ret_step = pieces->step;
+    return FZ_OK;
+}
+
+static void
+count_destroyed(void *user)
+{
+    ((struct pieces *)user)->n_destroyed++;
+}
+
+/* A stream that comes too late, or for a client that has gone, is released without having been sent. */
+static void
+test_late_stream(void **state)
+{
+    struct fixture *fixture = *state;
+    struct fz_error err;
+    static const enum http_stream_step steps[] = {HTTP_STREAM_MORE, HTTP_STREAM_WAIT,
+                                                  HTTP_STREAM_END};
+    for (size_t i = 0; i < FZ_ARRAY_LEN(steps); i++) {
+        struct pieces pieces = {.step = steps[i]};
+        const struct http_source source = {
+            .produce = produce, .destroy = count_destroyed, .user = &pieces};
+        assert_int_equal(start(fixture, "127.0.0.1:0", &err), FZ_OK);
+        int fd = send_get(http_url(fixture->server), "/hold");
+        while (!atomic_load(&held))
+            fz_time_sleep_ms(5);
+        http_stop(fixture->server, 50);
+        fixture->server = NULL;
+        expect(fd, "HTTP/1.1 503 ", NULL);
+        http_respond_stream(atomic_load(&held), "text/plain", &source);
+        atomic_store(&held, NULL);
+        assert_int_equal(pieces.n, 1);
+        assert_int_equal(pieces.n_destroyed, 1);
+        assert_int_equal(atomic_load(&fixture->metrics->http_streams), 0);
+    }
+}
+
 /* An address of this machine that is not loopback; false if it has none. */
 static bool
 own_address(struct in_addr *ret)
@@ -332,6 +383,7 @@ main(void)
         cmocka_unit_test_setup_teardown(test_port_taken, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_stop_finishes, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_stop_gives_up, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_late_stream, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_per_address, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_client_gone, set_up, tear_down),
     };

@@ -105,6 +105,8 @@ test_every_limit(void **state)
         "body_s",
         "min_body_rate",
         "auth_failures",
+        "passwords",
+        "passwords_waiting",
         "sweep_s",
         "orphan_s",
         "per_address",

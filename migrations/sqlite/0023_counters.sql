@@ -1,0 +1,1 @@
+-- PostgreSQL only: how counters of users are stored.

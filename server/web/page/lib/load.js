@@ -1,0 +1,114 @@
+/** Data that is shown at once and then loaded again, also from time to time, so that what is on the screen stays current. */
+import { useEffect, useState } from "./preact.js";
+import { ApiError } from "./api.js";
+
+const KEPT = 60;
+/** @type {Map<string, any>} */
+const cache = new Map();
+/** @type {Set<(prefix: string, isDrawn: boolean) => void>} */
+const listeners = new Set();
+
+/** @param {string} key @param {any} data */
+function keep(key, data) {
+    cache.delete(key);
+    cache.set(key, data);
+    for (const oldest of cache.keys()) {
+        if (cache.size <= KEPT) break;
+        cache.delete(oldest);
+    }
+}
+
+/** What is shown under keys with this prefix has changed: load it again. @param {string} prefix */
+export function changed(prefix) {
+    for (const listener of [...listeners]) listener(prefix, false);
+}
+
+/** Nothing of one user is shown to the next. */
+export function forgetAll() {
+    cache.clear();
+}
+
+/** What was loaded under this key. @param {string} key */
+export const peek = (key) => cache.get(key);
+
+/** Put what an action answered into the place of what was loaded. @param {string} key @param {(was: any) => any} change */
+export function change(key, change) {
+    if (!cache.has(key)) return;
+    keep(key, change(cache.get(key)));
+    for (const listener of [...listeners]) listener(key, true);
+}
+
+/** Load before it is needed, as when the pointer is over a link. @param {string} key @param {() => Promise<any>} load */
+export async function prefetch(key, load) {
+    if (!cache.has(key)) keep(key, await load());
+}
+
+/**
+ * @template T
+ * @param {string | null} key names the request; null: nothing is loaded
+ * @param {(signal: AbortSignal) => Promise<T>} load
+ * @returns {{data: T | undefined, error: ApiError | null, isLoading: boolean, reload: () => void}} error: of the last attempt
+ */
+export function useLoad(key, load) {
+    const [, draw] = useState(0);
+    const [turn, setTurn] = useState(0);
+    const [failed, setFailed] = useState(/** @type {{key: string, error: ApiError} | null} */ (null));
+    const [busy, setBusy] = useState(/** @type {string | null} */ (null));
+    useEffect(() => {
+        if (key === null) return;
+        const abort = new AbortController();
+        setBusy(key);
+        load(abort.signal).then(
+            (data) => {
+                if (abort.signal.aborted) return;
+                keep(key, data);
+                setFailed(null);
+                setBusy(null);
+                draw((n) => n + 1);
+            },
+            (error) => {
+                if (abort.signal.aborted) return;
+                setFailed({ key, error: error instanceof ApiError ? error : new ApiError(0, String(error?.message ?? error)) });
+                setBusy(null);
+            },
+        );
+        return () => abort.abort();
+    }, [key, turn]);
+    useEffect(() => {
+        /** @param {string} prefix @param {boolean} isDrawn */
+        const listener = (prefix, isDrawn) => {
+            if (isDrawn && key === prefix) draw((n) => n + 1);
+            else if (!isDrawn && key?.startsWith(prefix)) setTurn((n) => n + 1);
+        };
+        listeners.add(listener);
+        return () => {
+            listeners.delete(listener);
+        };
+    }, [key]);
+    const data = key === null ? undefined : cache.get(key);
+    const error = failed && failed.key === key ? failed.error : null;
+    const isLoading = key !== null && (busy === key || (data === undefined && !error));
+    return { data, error, isLoading, reload: () => setTurn((n) => n + 1) };
+}
+
+const EVERY_MS = 20000;
+
+/**
+ * @param {() => void} reload answered with 304 if nothing has changed, so it costs little
+ * @param {() => boolean} isCalm is nobody in the middle of something that would move?
+ * @param {number} [every] ms; 0: never
+ */
+export function useLive(reload, isCalm, every = EVERY_MS) {
+    useEffect(() => {
+        if (!every) return;
+        const again = () => {
+            if (document.visibilityState === "visible" && isCalm()) reload();
+        };
+        const timer = setInterval(again, every);
+        document.addEventListener("visibilitychange", again);
+        return () => {
+            clearInterval(timer);
+            document.removeEventListener("visibilitychange", again);
+        };
+    });
+}

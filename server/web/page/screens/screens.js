@@ -1,0 +1,24 @@
+/**
+ * The screens of a project, in the order of the bar. A screen is loaded when it is first shown; its module exports
+ * Screen({project, route}). `key`: "g KEY" goes there.
+ *
+ * @type {{name: string, text: string, key?: string, load: () => Promise<{Screen: any}>}[]}
+ */
+export const screens = [
+    { name: "issues", text: "Issues", key: "i", load: () => import("./issues.js") },
+    { name: "reports", text: "Reports", key: "r", load: () => import("./reports.js") },
+    { name: "versions", text: "Versions", key: "v", load: () => import("./versions.js") },
+    { name: "symbols", text: "Symbols", key: "s", load: () => import("./symbols.js") },
+    { name: "settings", text: "Settings", key: ",", load: () => import("./settings.js") },
+];
+
+/** What `/p/PROJECT/NAME/ITEM` shows. */
+export const itemScreens = /** @type {Record<string, () => Promise<{Screen: any}>>} */ ({
+    issues: () => import("./issue.js"),
+    reports: () => import("./report.js"),
+});
+
+/** What `/p/PROJECT/NAME` shows without being in the bar. */
+export const otherScreens = /** @type {Record<string, () => Promise<{Screen: any}>>} */ ({
+    start: () => import("./first_run.js"),
+});

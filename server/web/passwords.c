@@ -1,0 +1,225 @@
+#include "server/web/passwords.h"
+
+#include <assert.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <sodium.h>
+
+#include "base/text.h"
+
+/* OWASP's first choice for argon2id: 19 MiB, 2 passes, 1 lane. */
+enum { MEMORY_BYTES = 19 * 1024 * 1024, PASSES = 2 };
+
+/* Shorter words are in many passwords by chance. */
+enum { WORD_MIN = 3, RANDOM_BYTES = 32 };
+
+struct web_passwords {
+    struct web_passwords_config config;
+    pthread_mutex_t lock; /* all below */
+    pthread_cond_t wake;
+    struct web_job *first, **last;
+    unsigned n_jobs;
+    bool is_stopped;
+    char other[WEB_HASH_TEXT]; /* what unknown users' passwords are compared with */
+    unsigned n_threads;
+    pthread_t threads[];
+};
+
+/* ---- rules ---------------------------------------------------------------------------------- */
+
+static char
+lower(char c)
+{
+    return (char)(c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c);
+}
+
+/* Does the text contain the first `len` bytes of this word, in any case? */
+static bool
+has_word(const char *text, const char *word, size_t len)
+{
+    size_t text_len = strlen(text);
+    for (size_t i = 0; len <= text_len && i <= text_len - len; i++) {
+        size_t k = 0;
+        while (k < len && lower(text[i + k]) == lower(word[k]))
+            k++;
+        if (k == len)
+            return true;
+    }
+    return false;
+}
+
+/* Is there too little besides a word that everybody can know? */
+static bool
+is_mostly(const char *password, const char *word, size_t len)
+{
+    return len >= WORD_MIN && strlen(password) < len + WEB_PASSWORD_MIN / 2 + 1 &&
+           has_word(password, word, len);
+}
+
+enum fz_code
+web_password_check(const char *password, const char *email, const char *name, struct fz_error *err)
+{
+    size_t n = 0;
+    for (const char *c = password; *c; c++)
+        n += (*c & 0xc0) != 0x80; /* characters, not bytes, of UTF-8 */
+    if (n < WEB_PASSWORD_MIN)
+        return fz_fail(err, FZ_E_MALFORMED, "a password has at least %d characters",
+                       WEB_PASSWORD_MIN);
+    if (strlen(password) > WEB_PASSWORD_MAX)
+        return fz_fail(err, FZ_E_MALFORMED, "a password has at most %d bytes", WEB_PASSWORD_MAX);
+    bool has_email = email && (is_mostly(password, email, strlen(email)) ||
+                               is_mostly(password, email, strcspn(email, "@")));
+    if (has_email || (name && is_mostly(password, name, strlen(name))))
+        return fz_fail(err, FZ_E_MALFORMED,
+                       "this password is little more than the name or the address: choose another");
+    return FZ_OK;
+}
+
+/* ---- jobs ----------------------------------------------------------------------------------- */
+
+char *
+web_password_copy(const char *password)
+{
+    return strdup(password);
+}
+
+static void
+forget(char **password)
+{
+    if (*password)
+        sodium_memzero(*password, strlen(*password));
+    free(*password);
+    *password = NULL;
+}
+
+void
+web_job_deinit(struct web_job *job)
+{
+    forget(&job->password);
+    forget(&job->new_password);
+    sodium_memzero(job->hash, sizeof(job->hash));
+}
+
+static bool
+make_hash(const char *password, char ret[WEB_HASH_TEXT])
+{
+    static_assert(WEB_HASH_TEXT == crypto_pwhash_STRBYTES, "the text of a hash");
+    return crypto_pwhash_str(ret, password, strlen(password), PASSES, MEMORY_BYTES) == 0;
+}
+
+static void
+run_job(struct web_passwords *passwords, struct web_job *job)
+{
+    job->matches = true;
+    job->code = FZ_OK;
+    if (job->password) {
+        const char *hash = job->is_known ? job->hash : passwords->other;
+        bool equal = crypto_pwhash_str_verify(hash, job->password, strlen(job->password)) == 0;
+        /* Not the other way round: the comparison is what takes the time. */
+        job->matches = equal && job->is_known;
+        if (passwords->config.metrics)
+            passwords->config.metrics->password_checks++;
+    }
+    if (job->new_password && job->matches && !make_hash(job->new_password, job->hash))
+        job->code = FZ_E_NO_MEMORY;
+    forget(&job->password);
+    forget(&job->new_password);
+    job->done(job);
+}
+
+static void *
+run(void *user)
+{
+    struct web_passwords *passwords = user;
+    pthread_mutex_lock(&passwords->lock);
+    for (;;) {
+        struct web_job *job = passwords->first;
+        if (!job && passwords->is_stopped)
+            break;
+        if (!job) {
+            pthread_cond_wait(&passwords->wake, &passwords->lock);
+            continue;
+        }
+        passwords->first = job->next;
+        if (!passwords->first)
+            passwords->last = &passwords->first;
+        passwords->n_jobs--;
+        pthread_mutex_unlock(&passwords->lock);
+        run_job(passwords, job);
+        pthread_mutex_lock(&passwords->lock);
+    }
+    pthread_mutex_unlock(&passwords->lock);
+    return NULL;
+}
+
+enum fz_code
+web_passwords_push(struct web_passwords *passwords, struct web_job *job, struct fz_error *err)
+{
+    pthread_mutex_lock(&passwords->lock);
+    bool has_room = passwords->n_jobs < passwords->config.n_waiting && !passwords->is_stopped;
+    if (has_room) {
+        job->next = NULL;
+        *passwords->last = job;
+        passwords->last = &job->next;
+        passwords->n_jobs++;
+        pthread_cond_signal(&passwords->wake);
+    }
+    pthread_mutex_unlock(&passwords->lock);
+    return has_room ? FZ_OK
+                    : fz_fail(err, FZ_E_UNAVAILABLE,
+                              "too many people are logging in at once (limit passwords_waiting)");
+}
+
+/* ---- life ----------------------------------------------------------------------------------- */
+
+static void
+stopp(struct web_passwords **passwords)
+{
+    web_passwords_stop(*passwords);
+}
+
+enum fz_code
+web_passwords_start(const struct web_passwords_config *config, struct web_passwords **ret,
+                    struct fz_error *err)
+{
+    size_t size = sizeof(struct web_passwords) + config->n_threads * sizeof(pthread_t);
+    char any[RANDOM_BYTES];
+    if (sodium_init() < 0)
+        return fz_fail(err, FZ_E_INTERNAL, "libsodium does not start");
+    FZ_CLEANUP(stopp) struct web_passwords *passwords = calloc(1, size);
+    if (!passwords)
+        return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
+    passwords->config = *config;
+    passwords->last = &passwords->first;
+    pthread_mutex_init(&passwords->lock, NULL);
+    pthread_cond_init(&passwords->wake, NULL);
+    randombytes_buf(any, sizeof(any));
+    /* Random, so that no password matches it; with the parameters of all others. */
+    if (crypto_pwhash_str(passwords->other, any, sizeof(any), PASSES, MEMORY_BYTES) != 0)
+        return fz_fail(err, FZ_E_NO_MEMORY, "no memory to check passwords");
+    while (passwords->n_threads < config->n_threads &&
+           pthread_create(&passwords->threads[passwords->n_threads], NULL, run, passwords) == 0)
+        passwords->n_threads++;
+    if (passwords->n_threads < config->n_threads)
+        return fz_fail(err, FZ_E_UNAVAILABLE, "cannot start a thread");
+    *ret = fz_take(&passwords);
+    return FZ_OK;
+}
+
+void
+web_passwords_stop(struct web_passwords *passwords)
+{
+    if (!passwords)
+        return;
+    pthread_mutex_lock(&passwords->lock);
+    passwords->is_stopped = true;
+    pthread_cond_broadcast(&passwords->wake);
+    pthread_mutex_unlock(&passwords->lock);
+    for (unsigned i = 0; i < passwords->n_threads; i++)
+        pthread_join(passwords->threads[i], NULL);
+    pthread_mutex_destroy(&passwords->lock);
+    pthread_cond_destroy(&passwords->wake);
+    free(passwords);
+}

@@ -1,0 +1,188 @@
+#include "storage/store_distinct.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/attr.h"
+
+/* A pair is the group, then the user, then one bit for the mark. */
+enum { USER_BITS = 40, GROUP_SHIFT = USER_BITS + 1, GROUPS_MAX = 1 << (64 - GROUP_SHIFT) };
+enum {
+    ROOM_MIN = 1 << 12,
+    PAIRS_MAX = 1 << 25,   /* half a gigabyte with what is sorted */
+    SQUEEZE_FROM = 1 << 22 /* before there is more room, each pair is kept once */
+};
+
+/* Users of one group, each once: bits where they are dense, else a hash table. */
+struct table {
+    uint64_t *slots;
+    size_t room; /* slots */
+};
+
+void
+store_distinct_deinit(struct store_distinct *distinct)
+{
+    if (!distinct)
+        return;
+    free(distinct->pairs);
+    free(distinct->sorted);
+    distinct->pairs = distinct->sorted = NULL;
+    distinct->n = distinct->room = 0;
+}
+
+static uint64_t
+user_of(uint64_t pair)
+{
+    return pair >> 1 & ((UINT64_C(1) << USER_BITS) - 1);
+}
+
+/* Zeros for at least `n` slots. */
+static bool
+clear(struct table *table, size_t n)
+{
+    if (n > table->room) {
+        free(table->slots);
+        table->room = n * 2;
+        table->slots = calloc(table->room, sizeof(*table->slots));
+        return table->slots != NULL;
+    }
+    memset(table->slots, 0, n * sizeof(*table->slots));
+    return true;
+}
+
+/* Two bits for each user between the first and the last. */
+static size_t
+keep_dense(struct table *table, uint64_t *pairs, size_t n, uint64_t first, uint64_t *to)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < n; i++) {
+        uint64_t at = (user_of(pairs[i]) - first) * 2;
+        table->slots[at / 64] |= (1 + ((pairs[i] & 1) << 1)) << at % 64;
+    }
+    for (size_t i = 0; i < n; i++) {
+        uint64_t pair = pairs[i], at = (user_of(pair) - first) * 2;
+        uint64_t bits = table->slots[at / 64] >> at % 64 & 3;
+        to[kept] = (pair & ~UINT64_C(1)) | bits >> 1;
+        kept += bits & 1;
+        table->slots[at / 64] &= ~(UINT64_C(3) << at % 64);
+    }
+    return kept;
+}
+
+/* `room` is a power of two and above 2n. */
+static size_t
+keep_sparse(struct table *table, uint64_t *pairs, size_t n, size_t room, uint64_t *to)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < n; i++) {
+        /* Fibonacci hashing: ids are consecutive, their products are not. A group's pairs are never 0. */
+        uint64_t user = user_of(pairs[i]);
+        size_t at = (size_t)((user * 0x9e3779b97f4a7c15) >> 20) & (room - 1);
+        while (table->slots[at] && user_of(table->slots[at]) != user)
+            at = (at + 1) & (room - 1);
+        table->slots[at] |= pairs[i];
+    }
+    for (size_t i = 0; i < room; i++) {
+        to[kept] = table->slots[i];
+        kept += table->slots[i] != 0;
+    }
+    return kept;
+}
+
+/* The pairs of one group, each user once, to `to`, which may be where they are; returns how many. */
+static bool
+keep_once(struct table *table, uint64_t *pairs, size_t n, uint64_t *to, size_t *ret)
+{
+    uint64_t first = UINT64_MAX, last = 0;
+    for (size_t i = 0; i < n; i++) {
+        uint64_t user = user_of(pairs[i]);
+        first = user < first ? user : first;
+        last = user > last ? user : last;
+    }
+    size_t room = 8;
+    while (room <= 2 * n)
+        room *= 2;
+    /* Of bits there are 32 users in a slot. */
+    bool is_dense = n && (last - first) / 32 < room;
+    if (!clear(table, is_dense ? (size_t)((last - first) / 32 + 1) : room))
+        return false;
+    *ret =
+        is_dense ? keep_dense(table, pairs, n, first, to) : keep_sparse(table, pairs, n, room, to);
+    return true;
+}
+
+/* Sort by group, and keep each pair once. */
+static enum fz_code
+squeeze(struct store_distinct *distinct, struct fz_error *err)
+{
+    size_t *ends = calloc((size_t)distinct->n_groups + 1, sizeof(*ends)), n = 0;
+    struct table table = {NULL, 0};
+    bool is_done = ends != NULL;
+    for (size_t i = 0; is_done && i < distinct->n; i++)
+        ends[(distinct->pairs[i] >> GROUP_SHIFT) + 1]++;
+    for (size_t i = 0; is_done && i < distinct->n_groups; i++)
+        ends[i + 1] += ends[i];
+    /* ends[i] is where group i starts; it moves to where it ends. */
+    for (size_t i = 0; is_done && i < distinct->n; i++)
+        distinct->sorted[ends[distinct->pairs[i] >> GROUP_SHIFT]++] = distinct->pairs[i];
+    for (size_t group = 0, start = 0; is_done && group < distinct->n_groups; group++) {
+        size_t kept = 0, end = ends[group];
+        /* A sparse group reads its table and writes at most as many pairs as there were. */
+        is_done = start == end || keep_once(&table, distinct->sorted + start, end - start,
+                                            distinct->pairs + n, &kept);
+        n += kept;
+        start = end;
+    }
+    free(ends);
+    free(table.slots);
+    if (!is_done)
+        return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
+    distinct->n = n;
+    return FZ_OK;
+}
+
+static enum fz_code
+grow(struct store_distinct *distinct, struct fz_error *err)
+{
+    enum fz_code code = distinct->n >= SQUEEZE_FROM ? squeeze(distinct, err) : FZ_OK;
+    if (code != FZ_OK || distinct->n < distinct->room / 2)
+        return code;
+    size_t room = distinct->room ? distinct->room * 2 : ROOM_MIN;
+    if (room > PAIRS_MAX)
+        return fz_fail(err, FZ_E_LIMIT, "too many reports to count; give a range of time (since=)");
+    uint64_t *pairs = realloc(distinct->pairs, (room + 1) * sizeof(*pairs));
+    if (pairs)
+        distinct->pairs = pairs;
+    free(distinct->sorted);
+    distinct->sorted = pairs ? malloc((room + 1) * sizeof(*pairs)) : NULL;
+    if (!distinct->sorted)
+        return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
+    distinct->room = room;
+    return FZ_OK;
+}
+
+enum fz_code
+store_distinct_add(struct store_distinct *distinct, uint32_t group, int64_t user, bool is_marked,
+                   struct fz_error *err)
+{
+    if (user <= 0 || user >> USER_BITS || group >= GROUPS_MAX)
+        return FZ_OK;
+    enum fz_code code = distinct->n == distinct->room ? grow(distinct, err) : FZ_OK;
+    if (code == FZ_OK)
+        distinct->pairs[distinct->n++] =
+            (uint64_t)group << GROUP_SHIFT | (uint64_t)user << 1 | is_marked;
+    return code;
+}
+
+enum fz_code
+store_distinct_count(struct store_distinct *distinct, uint64_t *ret_users, uint64_t *ret_marked,
+                     struct fz_error *err)
+{
+    enum fz_code code = distinct->n ? squeeze(distinct, err) : FZ_OK;
+    for (size_t i = 0; code == FZ_OK && i < distinct->n; i++) {
+        uint64_t group = distinct->pairs[i] >> GROUP_SHIFT;
+        ret_users[group]++;
+        ret_marked[group] += distinct->pairs[i] & 1;
+    }
+    return code;
+}

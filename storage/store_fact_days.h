@@ -1,0 +1,64 @@
+/*
+ * Days of facts, of which some are stored as columns, too: their states, their columns, and what a change does to them.
+ *
+ * A day that is over is sealed: its facts are stored once more, a block for each column. Rows of facts remain what counts; a
+ * transaction that changes a row of such a day says so with store_facts_changed(), and lists read the rows again until the day
+ * is sealed anew. Both the change and the sealing hold the project's lock, so no change is missed (store_seal.c). Private to
+ * storage.
+ */
+#ifndef STORE_FACT_DAYS_H
+#define STORE_FACT_DAYS_H
+
+#include "storage/store_private.h"
+
+static const int64_t STORE_DAY_MS = INT64_C(24) * 3600 * 1000;
+
+/* Numbers are stored: never change one. The index fact_days_changed has CHANGED, SEALING and DAMAGED. */
+enum store_day_state {
+    STORE_DAY_CHANGED, /* has no valid columns, and is looked at again */
+    STORE_DAY_SEALED,
+    STORE_DAY_SEALING,
+    STORE_DAY_SMALL,  /* has too few facts */
+    STORE_DAY_DAMAGED /* its columns cannot be read */
+};
+
+/* Numbers are stored: never change one. Facts are in the order of received_ms and report_key. */
+enum store_fact_column {
+    STORE_FACT_VARIANT = 1,
+    STORE_FACT_USER,
+    STORE_FACT_VERSION,
+    STORE_FACT_OS,
+    STORE_FACT_DEVICE,
+    STORE_FACT_ARCH,
+    STORE_FACT_ENVIRONMENT,
+    STORE_FACT_KIND,
+    STORE_FACT_APP,
+    STORE_FACT_EXCEPTION,
+    STORE_FACT_SIGNAL,
+    STORE_FACT_REASON,
+    STORE_FACT_STACK,
+    STORE_FACT_STATUS,
+    STORE_FACT_COUNTED,
+    STORE_FACT_RECEIVED, /* since the start of the day */
+    STORE_FACT_REPORT,   /* 0: it was deleted */
+    STORE_FACT_TAG_COUNT,
+    STORE_FACT_TAG_IDS, /* so many numbers of terms for each fact */
+    STORE_FACT_COLUMNS
+};
+/* Of the table facts; NULL at [0] and for tags. */
+extern const char *const store_fact_column_names[STORE_FACT_COLUMNS];
+
+/*
+ * In a transaction that holds the project's lock and changed facts of this day: its columns are not valid any more. Only for
+ * days before projects.sealed_before; for others there is nothing to do.
+ */
+FZ_MUST_CHECK enum fz_code store_facts_changed(struct sql *tx, int64_t project_id, int64_t day,
+                                               struct fz_error *err);
+/* The same for the days of all facts of this variant. */
+FZ_MUST_CHECK enum fz_code store_variant_facts_changed(struct sql *tx, int64_t project_id,
+                                                       int64_t variant_id, struct fz_error *err);
+/* The same for one fact, when projects.sealed_before is not known. */
+FZ_MUST_CHECK enum fz_code store_fact_changed(struct sql *tx, int64_t project_id,
+                                              int64_t received_ms, struct fz_error *err);
+
+#endif

@@ -1,0 +1,469 @@
+/*
+ * The range of a query is a sequence of sealed days and of gaps between them, which are read as rows:
+ *
+ *     since |----gap----|day|day|----gap----|day|----gap----| until
+ *
+ * Which days are sealed is read first. When the columns are read a day may not be sealed any more: then it becomes part of a gap.
+ */
+#include "storage/store_fact_scan.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/list.h"
+#include "storage/store_fact_filter.h"
+
+enum {
+    ROWS_AT_ONCE = 1024,
+    BYTES_AT_ONCE = 16 * 1024 * 1024, /* of columns that one statement reads */
+    BYTES_EACH = 3                    /* of one fact in a column, about */
+};
+
+struct sealed_day {
+    int64_t day;
+    uint64_t n;
+};
+
+struct store_fact_scan {
+    struct store *store;
+    const struct store_fact_query *facts;
+    struct store_fact_want want;
+    struct store_fact_filter filter;
+    bool needs[STORE_FACT_COLUMNS]; /* to be read of sealed days */
+    size_t n_needs;
+    bool is_falling;         /* the newest day comes first */
+    int64_t from_ms, to_ms;  /* what is left to read, without to_ms */
+    struct sealed_day *days; /* in the order of reading; owned */
+    size_t n_days, room_days, at_day;
+    /* The statement that reads the columns of days up to end_day. */
+    struct sql_rows rows;
+    size_t end_day;
+    bool has_row; /* its current row is still to be used */
+    bool is_reading, has_ended;
+    /* A gap. */
+    struct sql_ints ints;
+    bool is_in_gap;
+    uint8_t *row_bytes; /* of the columns of its rows; owned */
+    /* The batch. */
+    struct store_block columns[STORE_FACT_COLUMNS];
+    uint32_t *at, *tag_starts; /* owned */
+    size_t room_at, room_tags;
+    int64_t damaged; /* a day whose columns cannot be read; -1 = none */
+};
+
+/* ---- sealed days ---- */
+
+static enum fz_code
+read_days(struct store_fact_scan *scan, struct fz_error *err)
+{
+    int64_t to_ms = scan->to_ms == INT64_MAX ? INT64_MAX : scan->to_ms + STORE_DAY_MS - 1;
+    const struct sql_value args[] = {sql_int(scan->facts->project_id),
+                                     sql_int(scan->from_ms / STORE_DAY_MS),
+                                     sql_int(to_ms / STORE_DAY_MS)};
+    FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
+    enum fz_code code =
+        sql_query(scan->store->sql,
+                  scan->is_falling
+                      ? "SELECT day, n FROM fact_days WHERE project_id = $1 AND day >= $2 AND day "
+                        "< $3 AND state = 1 ORDER BY day DESC"
+                      : "SELECT day, n FROM fact_days WHERE project_id = $1 AND day >= $2 AND day "
+                        "< $3 AND state = 1 ORDER BY day",
+                  args, FZ_ARRAY_LEN(args), &rows, err);
+    while (sql_row(&rows, &code, err)) {
+        struct sealed_day *days =
+            fz_list_grow(NULL, scan->days, &scan->room_days, scan->n_days + 1, sizeof(*days));
+        if (!days)
+            return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
+        scan->days = days;
+        days[scan->n_days++] =
+            (struct sealed_day){sql_col_int(&rows, 0), (uint64_t)sql_col_int(&rows, 1)};
+    }
+    return code;
+}
+
+/* Read the columns of the next days, as many as fit. */
+static enum fz_code
+open_days(struct store_fact_scan *scan, struct fz_error *err)
+{
+    uint64_t bytes = 0;
+    size_t end = scan->at_day;
+    while (end < scan->n_days && (end == scan->at_day || bytes < BYTES_AT_ONCE))
+        bytes += scan->days[end++].n * scan->n_needs * BYTES_EACH;
+    int64_t first = scan->days[scan->at_day].day, last = scan->days[end - 1].day;
+    const struct sql_value args[] = {sql_int(scan->facts->project_id),
+                                     sql_int(first < last ? first : last),
+                                     sql_int(first < last ? last : first)};
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text = fz_buffer_make(0);
+    fz_buffer_text(&text, "SELECT d.day, d.n");
+    for (int i = 1; i < STORE_FACT_COLUMNS; i++) {
+        if (scan->needs[i])
+            fz_buffer_printf(&text,
+                             ", (SELECT c.body FROM fact_columns c WHERE c.project_id = "
+                             "d.project_id AND c.day = d.day AND c.field = %d)",
+                             i);
+    }
+    fz_buffer_printf(&text,
+                     " FROM fact_days d WHERE d.project_id = $1 AND d.day >= $2 AND d.day <= $3 "
+                     "AND d.state = 1 ORDER BY d.day%s",
+                     scan->is_falling ? " DESC" : "");
+    enum fz_code code = fz_buffer_done(&text, err);
+    if (code == FZ_OK)
+        code = sql_query_once(scan->store->sql, fz_buffer_cstr(&text), args, FZ_ARRAY_LEN(args),
+                              &scan->rows, err);
+    scan->is_reading = code == FZ_OK;
+    scan->has_row = scan->has_ended = false;
+    scan->end_day = end;
+    return code;
+}
+
+/* Is the current row, or the next one, that of this day? */
+static bool
+find_row(struct store_fact_scan *scan, int64_t day, enum fz_code *code, struct fz_error *err)
+{
+    while (!scan->has_ended) {
+        if (!scan->has_row)
+            scan->has_row = sql_row(&scan->rows, code, err);
+        scan->has_ended = !scan->has_row;
+        int64_t found = scan->has_row ? sql_col_int(&scan->rows, 0) : day;
+        if (scan->has_ended || (scan->is_falling ? found <= day : found >= day))
+            return scan->has_row && found == day;
+        /* A day that was sealed just now. */
+        scan->has_row = false;
+    }
+    return false;
+}
+
+static void
+end_days(struct store_fact_scan *scan)
+{
+    sql_rows_close(&scan->rows);
+    scan->is_reading = false;
+}
+
+/* ---- a day as columns ---- */
+
+static bool
+start_tags(struct store_fact_scan *scan, size_t n, enum fz_code *code, struct fz_error *err)
+{
+    uint32_t *starts =
+        fz_list_grow(NULL, scan->tag_starts, &scan->room_tags, n + 1, sizeof(*starts));
+    uint64_t at = 0, most = scan->columns[STORE_FACT_TAG_IDS].n;
+    if (!starts) {
+        *code = fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
+        return false;
+    }
+    scan->tag_starts = starts;
+    for (size_t i = 0; i < n && at <= most; i++) {
+        uint64_t count = (uint64_t)store_block_get(&scan->columns[STORE_FACT_TAG_COUNT], i);
+        starts[i] = (uint32_t)at;
+        at = count <= most ? at + count : most + 1;
+    }
+    starts[n] = (uint32_t)most;
+    return at == most;
+}
+
+/* Are the columns of the current row what they must be? */
+static bool
+open_columns(struct store_fact_scan *scan, size_t *ret_n, enum fz_code *code, struct fz_error *err)
+{
+    int64_t day = sql_col_int(&scan->rows, 0), n = sql_col_int(&scan->rows, 1);
+    int column = 2;
+    for (int i = 1; i < STORE_FACT_COLUMNS; i++) {
+        struct store_block *block = &scan->columns[i];
+        if (!scan->needs[i])
+            continue;
+        if (store_block_open(sql_col_bytes(&scan->rows, column++), block, NULL) != FZ_OK ||
+            (i != STORE_FACT_TAG_IDS && (int64_t)block->n != n))
+            return false;
+    }
+    scan->columns[STORE_FACT_RECEIVED].base += day * STORE_DAY_MS;
+    *ret_n = (size_t)n;
+    return !scan->needs[STORE_FACT_TAG_IDS] || start_tags(scan, *ret_n, code, err);
+}
+
+/* The place of the first fact that is not before this one. */
+static size_t
+find_fact(const struct store_fact_scan *scan, size_t n, int64_t time_ms, int64_t key)
+{
+    size_t low = 0, high = n;
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+        int64_t time = store_block_get(&scan->columns[STORE_FACT_RECEIVED], mid);
+        bool is_before = time < time_ms;
+        if (time == time_ms && key != INT64_MIN)
+            is_before = store_block_get(&scan->columns[STORE_FACT_REPORT], mid) < key;
+        if (is_before)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low;
+}
+
+/* The facts of the day that are in the range of time and after the cursor: [*ret_from, *ret_to). */
+static void
+find_range(const struct store_fact_scan *scan, size_t n, size_t *ret_from, size_t *ret_to)
+{
+    const struct store_fact_want *want = &scan->want;
+    size_t from = 0, to = n;
+    if (scan->facts->since_ms)
+        from = find_fact(scan, n, scan->facts->since_ms, INT64_MIN);
+    if (scan->facts->until_ms)
+        to = find_fact(scan, n, scan->facts->until_ms, INT64_MIN);
+    if (want->has_after && scan->is_falling) {
+        size_t end = find_fact(scan, n, want->after_ms, want->after_key);
+        to = end < to ? end : to;
+    } else if (want->has_after) {
+        size_t start = find_fact(scan, n, want->after_ms, want->after_key + 1);
+        from = start > from ? start : from;
+    }
+    *ret_from = from;
+    *ret_to = to > from ? to : from;
+}
+
+static size_t
+keep_flagged(const struct store_block *column, uint32_t *at, size_t n)
+{
+    size_t kept = 0;
+    if (column->width == 0)
+        return column->base > 0 ? n : 0;
+    for (size_t i = 0; i < n; i++) {
+        at[kept] = at[i];
+        kept += store_block_get(column, at[kept]) > 0;
+    }
+    return kept;
+}
+
+/* Facts of the current row that meet all conditions; false: the day cannot be used. */
+static bool
+use_columns(struct store_fact_scan *scan, size_t *ret_n, enum fz_code *code, struct fz_error *err)
+{
+    size_t n = 0, from, to;
+    if (!open_columns(scan, &n, code, err))
+        return false;
+    uint32_t *at = fz_list_grow(NULL, scan->at, &scan->room_at, n + 1, sizeof(*at));
+    if (!at) {
+        *code = fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
+        return false;
+    }
+    scan->at = at;
+    find_range(scan, n, &from, &to);
+    for (size_t i = from; i < to; i++)
+        at[i - from] = (uint32_t)i;
+    n = to - from;
+    if (scan->want.counted_only)
+        n = keep_flagged(&scan->columns[STORE_FACT_COUNTED], at, n);
+    if (scan->want.kept_only)
+        n = keep_flagged(&scan->columns[STORE_FACT_REPORT], at, n);
+    n = store_fact_filter_apply(&scan->filter, scan->columns, scan->tag_starts, at, n);
+    for (size_t i = 0; scan->is_falling && i < n / 2; i++) {
+        uint32_t first = at[i];
+        at[i] = at[n - 1 - i];
+        at[n - 1 - i] = first;
+    }
+    *ret_n = n;
+    return true;
+}
+
+/* ---- a gap as rows ---- */
+
+static void
+append_order(const struct store_fact_scan *scan, struct store_sql *q)
+{
+    const struct store_fact_want *want = &scan->want;
+    char sign = scan->is_falling ? '<' : '>';
+    const char *way = scan->is_falling ? "DESC" : "ASC";
+    if (want->has_after)
+        fz_buffer_printf(&q->text,
+                         " AND f.received_ms %c= %" PRId64
+                         " AND (f.received_ms, f.report_key) %c (%" PRId64 ", %" PRId64 ")",
+                         sign, want->after_ms, sign, want->after_ms, want->after_key);
+    if (want->order != STORE_FACTS_ANY_ORDER)
+        fz_buffer_printf(&q->text, " ORDER BY f.received_ms %s, f.report_key %s", way, way);
+    if (want->limit)
+        fz_buffer_printf(&q->text, " LIMIT %zu", want->limit);
+}
+
+static enum fz_code
+open_gap(struct store_fact_scan *scan, int64_t from_ms, int64_t to_ms, struct fz_error *err)
+{
+    char names[SQL_INTS][24];
+    const char *columns[SQL_INTS + 1] = {NULL};
+    struct store_fact_query facts = *scan->facts;
+    struct store_sql q;
+    facts.since_ms = from_ms;
+    facts.until_ms = to_ms == INT64_MAX ? 0 : to_ms;
+    for (size_t i = 0; i < scan->want.n_columns; i++) {
+        snprintf(names[i], sizeof(names[i]), "f.%s",
+                 store_fact_column_names[scan->want.columns[i]]);
+        columns[i] = names[i];
+    }
+    store_sql_init(&q, scan->store, facts.arena);
+    store_fact_query_from(&facts, &q);
+    fz_buffer_text(&q.text, scan->want.counted_only ? " AND f.is_counted = 1" : "");
+    fz_buffer_text(&q.text, scan->want.kept_only ? " AND f.report_key > 0" : "");
+    append_order(scan, &q);
+    enum fz_code code = store_sql_done(&q, err);
+    if (code == FZ_OK)
+        code = sql_ints_open(scan->store->sql, columns, fz_buffer_cstr(&q.text), q.args, q.n_args,
+                             &scan->ints, err);
+    scan->is_in_gap = code == FZ_OK;
+    store_sql_deinit(&q);
+    return code;
+}
+
+/* Rows become columns of 8 bytes. */
+static size_t
+read_rows(struct store_fact_scan *scan, enum fz_code *code, struct fz_error *err)
+{
+    size_t n = 0, n_columns = scan->want.n_columns;
+    for (int64_t row[SQL_INTS]; n < ROWS_AT_ONCE && sql_ints_next(&scan->ints, row, code, err);
+         n++) {
+        for (size_t i = 0; i < n_columns; i++) {
+            uint8_t *to = scan->row_bytes + (i * (ROWS_AT_ONCE + 1) + n) * 8;
+            for (int byte = 0; byte < 8; byte++)
+                to[byte] = (uint8_t)((uint64_t)row[i] >> (8 * byte));
+        }
+        scan->at[n] = (uint32_t)n;
+    }
+    for (size_t i = 0; i < n_columns; i++)
+        scan->columns[scan->want.columns[i]] =
+            (struct store_block){.data = scan->row_bytes + i * (ROWS_AT_ONCE + 1) * 8,
+                                 .mask = UINT64_MAX,
+                                 .width = 8,
+                                 .n = n};
+    if (n < ROWS_AT_ONCE) {
+        sql_ints_close(&scan->ints);
+        scan->is_in_gap = false;
+    }
+    return n;
+}
+
+/* ---- all ---- */
+
+enum fz_code
+store_fact_scan_open(const struct store_fact_query *facts, const struct store_fact_want *want,
+                     struct store_fact_scan **ret, struct fz_error *err)
+{
+    struct store_fact_scan *scan = calloc(1, sizeof(*scan));
+    if (!scan)
+        return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
+    *scan = (struct store_fact_scan){.store = facts->store,
+                                     .facts = facts,
+                                     .want = *want,
+                                     .is_falling = want->order == STORE_FACTS_NEWEST_FIRST,
+                                     .from_ms = facts->since_ms,
+                                     .to_ms = facts->until_ms ? facts->until_ms : INT64_MAX,
+                                     .damaged = -1};
+    scan->want.kept_only |= facts->for_reports;
+    /* An index finds few facts faster. */
+    bool by_columns = !facts->driver && store_fact_filter_can(facts);
+    enum fz_code code = by_columns ? store_fact_filter_init(&scan->filter, facts, err) : FZ_OK;
+    scan->row_bytes = malloc(want->n_columns * (ROWS_AT_ONCE + 1) * 8);
+    scan->at = fz_list_grow(NULL, NULL, &scan->room_at, ROWS_AT_ONCE, sizeof(*scan->at));
+    if (code == FZ_OK && (!scan->row_bytes || !scan->at))
+        code = fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
+    memcpy(scan->needs, scan->filter.needs, sizeof(scan->needs));
+    for (size_t i = 0; i < want->n_columns; i++)
+        scan->needs[want->columns[i]] = true;
+    scan->needs[STORE_FACT_COUNTED] |= want->counted_only;
+    scan->needs[STORE_FACT_REPORT] |= scan->want.kept_only || want->has_after;
+    scan->needs[STORE_FACT_RECEIVED] |= facts->since_ms || facts->until_ms || want->has_after;
+    for (int i = 1; i < STORE_FACT_COLUMNS; i++)
+        scan->n_needs += scan->needs[i];
+    if (code == FZ_OK && by_columns)
+        code = read_days(scan, err);
+    if (code == FZ_OK)
+        *ret = scan;
+    else
+        store_fact_scan_close(scan);
+    return code;
+}
+
+void
+store_fact_scan_close(struct store_fact_scan *scan)
+{
+    if (!scan)
+        return;
+    end_days(scan);
+    sql_ints_close(&scan->ints);
+    if (scan->damaged >= 0) {
+        const struct sql_value args[] = {sql_int(scan->facts->project_id), sql_int(scan->damaged)};
+        /* If this fails, the next reader tries. */
+        fz_ignore(sql_exec(scan->store->sql,
+                           "UPDATE fact_days SET state = 4 WHERE project_id = $1 AND day = $2 AND "
+                           "state = 1",
+                           args, FZ_ARRAY_LEN(args), NULL, NULL));
+    }
+    store_fact_filter_deinit(&scan->filter);
+    free(scan->days);
+    free(scan->row_bytes);
+    free(scan->at);
+    free(scan->tag_starts);
+    free(scan);
+}
+
+/* Is there something to read before the day? Then it is opened as a gap. */
+static bool
+step_gap(struct store_fact_scan *scan, int64_t day_from, int64_t day_to, enum fz_code *code,
+         struct fz_error *err)
+{
+    int64_t from = scan->is_falling ? day_to : scan->from_ms;
+    int64_t to = scan->is_falling ? scan->to_ms : day_from;
+    if (from >= to)
+        return false;
+    *code = open_gap(scan, from, to, err);
+    if (scan->is_falling)
+        scan->to_ms = day_to;
+    else
+        scan->from_ms = day_from;
+    return true;
+}
+
+/* The next day, or the gap before it; returns how many facts it has. */
+static size_t
+step_day(struct store_fact_scan *scan, enum fz_code *code, struct fz_error *err)
+{
+    int64_t day = scan->days[scan->at_day].day;
+    int64_t from = day * STORE_DAY_MS, to = from + STORE_DAY_MS;
+    size_t n = 0;
+    if (step_gap(scan, from, to, code, err))
+        return 0;
+    if (!scan->is_reading)
+        *code = open_days(scan, err);
+    /* Otherwise it is not sealed any more: its facts are read with the next gap. */
+    if (*code == FZ_OK && find_row(scan, day, code, err)) {
+        scan->has_row = false;
+        bool is_good = use_columns(scan, &n, code, err);
+        if (is_good && scan->is_falling)
+            scan->to_ms = from;
+        else if (is_good)
+            scan->from_ms = to;
+        else if (*code == FZ_OK)
+            scan->damaged = day;
+    }
+    scan->at_day++;
+    return n;
+}
+
+bool
+store_fact_scan_next(struct store_fact_scan *scan, struct store_fact_batch *ret, enum fz_code *code,
+                     struct fz_error *err)
+{
+    size_t n = 0;
+    while (*code == FZ_OK && n == 0) {
+        if (scan->is_in_gap)
+            n = read_rows(scan, code, err);
+        else if (scan->is_reading && scan->at_day == scan->end_day)
+            end_days(scan);
+        else if (scan->at_day < scan->n_days)
+            n = step_day(scan, code, err);
+        else if (!step_gap(scan, scan->is_falling ? scan->from_ms : scan->to_ms,
+                           scan->is_falling ? scan->from_ms : scan->to_ms, code, err))
+            break;
+    }
+    *ret = (struct store_fact_batch){.n = n, .at = scan->at, .columns = scan->columns};
+    return *code == FZ_OK && n > 0;
+}

@@ -1,0 +1,51 @@
+/*
+ * Reading facts that meet a query: sealed days as columns, all other days as rows, in one loop.
+ *
+ *     struct store_fact_scan *scan;
+ *     code = store_fact_scan_open(&facts, &want, &scan, err);
+ *     while (store_fact_scan_next(scan, &batch, &code, err))
+ *         for (size_t i = 0; i < batch.n; i++)
+ *             ... store_block_get(&batch.columns[STORE_FACT_USER], batch.at[i]) ...
+ *     store_fact_scan_close(scan);
+ *
+ * Each day is read in one statement, so it is as it was at one moment. Few facts that an index finds are read as rows, and so is
+ * whatever depends on a report's own row. Private to storage.
+ */
+#ifndef STORE_FACT_SCAN_H
+#define STORE_FACT_SCAN_H
+
+#include "storage/store_block.h"
+#include "storage/store_fact_days.h"
+#include "storage/store_fact_query.h"
+
+enum store_fact_order { STORE_FACTS_ANY_ORDER, STORE_FACTS_NEWEST_FIRST, STORE_FACTS_OLDEST_FIRST };
+
+struct store_fact_want {
+    const enum store_fact_column *columns; /* at most SQL_INTS; no tags */
+    size_t n_columns;
+    bool counted_only; /* facts that are counted */
+    bool kept_only;    /* facts of reports that are there */
+    enum store_fact_order order;
+    size_t limit; /* so many are needed; 0 = all */
+    bool has_after;
+    int64_t after_ms, after_key; /* with an order: only what comes after this fact */
+};
+
+struct store_fact_batch {
+    size_t n;
+    const uint32_t *at; /* places in the columns */
+    /* Those that are wanted. STORE_FACT_RECEIVED is received_ms; STORE_FACT_REPORT is 0 or negative if the report was deleted. */
+    const struct store_block *columns;
+};
+
+struct store_fact_scan;
+/* `facts` and want->columns are borrowed until the end. On success the caller ends it with store_fact_scan_close(). */
+FZ_MUST_CHECK enum fz_code store_fact_scan_open(const struct store_fact_query *facts,
+                                                const struct store_fact_want *want,
+                                                struct store_fact_scan **ret, struct fz_error *err);
+/* As sql_row(): true for facts, at least one. `ret` is borrowed until the next call. */
+bool store_fact_scan_next(struct store_fact_scan *scan, struct store_fact_batch *ret,
+                          enum fz_code *code, struct fz_error *err);
+void store_fact_scan_close(struct store_fact_scan *scan);
+
+#endif

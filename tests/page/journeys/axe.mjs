@@ -1,0 +1,39 @@
+/** Every screen, light and dark, narrow and wide, and at 200 %: nothing that axe-core finds wrong (WCAG 2.2 AA). */
+import fs from "node:fs";
+
+// The last is 1,280 px at 200 %.
+const LOOKS = [["light", 360, 800], ["light", 1280, 900], ["dark", 360, 800], ["dark", 1280, 900], ["light", 1920, 1080], ["dark", 640, 450]];
+
+export default async function ({ open, settings }) {
+    const axe = fs.readFileSync(settings.axe, "utf8");
+    const found = [];
+    const check = async (page, what) => {
+        await page.evaluate(axe);
+        const { violations } = await page.evaluate(() => window.axe.run(document, {
+            runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],
+        }));
+        for (const one of violations) found.push(`${what}: ${one.id}: ${one.help}: ${one.nodes.slice(0, 3).map((node) => `${node.html.slice(0, 160)} ${node.failureSummary}`).join(" | ")}`);
+        const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+        if (wide > 0) found.push(`${what}: ${wide} px wider than the window`);
+    };
+    let n = 0;
+    for (const [colorScheme, width, height] of LOOKS) {
+        for (const loggedIn of [true, false]) {
+            const page = await open({ loggedIn, colorScheme, viewport: { width, height }, allow: ["status of 40"] });
+            for (const { name, path, wait, keys = [], click = [] } of settings.screens.filter((one) => (one.loggedIn ?? true) === loggedIn)) {
+                await page.goto(settings.url + path);
+                await page.locator(wait).first().waitFor();
+                for (const one of click) await page.locator(one).first().click();
+                for (const key of keys) await page.keyboard.press(key);
+                // Which control the sticky bar covers half is a matter of how far one has scrolled.
+                await page.evaluate(() => scrollTo(0, 0));
+                await page.waitForTimeout(100);
+                await check(page, `${name} ${colorScheme} ${width}`);
+                n++;
+            }
+            await page.context().close();
+        }
+    }
+    console.log(`axe: ${n} pages, ${found.length} violations`);
+    if (found.length) throw new Error(found.join("\n"));
+}
