@@ -225,6 +225,13 @@ put_variant(struct store_record *record, const struct key *key, struct store_rec
         return code;
     code =
         sql_number(tx, "SELECT count(*) FROM variants WHERE key_id = $1", key_id, 1, &n, NULL, err);
+    if (code != FZ_OK)
+        return code;
+    /* Others may add some at the same time, uncounted here: they must not do so near the limit. */
+    if (n >= STORE_KEY_VARIANTS / 2 && n < STORE_KEY_VARIANTS && !record->is_exclusive) {
+        record->needs_exclusive = true;
+        return fz_fail(err, FZ_E_UNAVAILABLE, "one of many variants needs the project's lock");
+    }
     /* Messages come from outside and may differ each time. */
     if (n >= STORE_KEY_VARIANTS) {
         sha256 = other;
@@ -234,11 +241,10 @@ put_variant(struct store_record *record, const struct key *key, struct store_rec
         sql_int(key->id), sql_blob(fz_span_make(sha256, FZ_SHA256_LEN)), sql_int(key->issue_id),
         sql_text_clean(record->arena, label ? label : "", STORE_TERM_BYTES),
         sql_int(r->fact.received_ms)};
-    if (code == FZ_OK)
-        code = sql_exec(tx,
-                        "INSERT INTO variants (key_id, sha256, issue_id, label, first_ms, last_ms) "
-                        "VALUES ($1, $2, $3, $4, $5, $5) ON CONFLICT (key_id, sha256) DO NOTHING",
-                        args, FZ_ARRAY_LEN(args), NULL, err);
+    code = sql_exec(tx,
+                    "INSERT INTO variants (key_id, sha256, issue_id, label, first_ms, last_ms) "
+                    "VALUES ($1, $2, $3, $4, $5, $5) ON CONFLICT (key_id, sha256) DO NOTHING",
+                    args, FZ_ARRAY_LEN(args), NULL, err);
     if (code == FZ_OK)
         code = find_variant(tx, key->id, sha256, &r->fact, &found, err);
     return code;

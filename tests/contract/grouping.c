@@ -375,6 +375,39 @@ test_many_at_once(void **state)
                      contract_count(c, "SELECT max(number) FROM issues"));
 }
 
+/* One key, and a message that differs in each report. */
+static int
+work_on_variants(struct contract *c, int child, void *data)
+{
+    (void)data;
+    for (int i = 0; i < 2 * STORE_KEY_VARIANTS / CHILDREN; i++) {
+        char id[STORE_ID_TEXT], text[64];
+        struct store_job job;
+        size_t n = 0;
+        snprintf(text, sizeof(text), "child %d report %d", child, i);
+        contract_report(c, c->project, text, id);
+        const struct contract_group g = {.stack = "A", .key = "k", .variant = text};
+        while (store_job_claim(c->store, "worker", 1, 60000, &job, &n, &c->err) == FZ_OK &&
+               n == 1) {
+            enum fz_code code = contract_group_finish(c, &job, &g);
+            if (code != FZ_OK && code != FZ_E_CONFLICT) {
+                fprintf(stderr, "finish: %s\n", c->err.text);
+                return 1;
+            }
+        }
+    }
+    return 0;
+}
+
+static void
+test_limit_at_once(void **state)
+{
+    struct contract *c = *state;
+    contract_fork(c, CHILDREN, work_on_variants, NULL);
+    assert_int_equal(contract_count(c, "SELECT count(*) FROM variants"), STORE_KEY_VARIANTS + 1);
+    contract_recount(c);
+}
+
 int
 contract_run_grouping(void)
 {
@@ -389,6 +422,7 @@ contract_run_grouping(void)
         contract_test(test_old_reports),
         contract_test(test_older_rules),
         contract_test(test_many_at_once),
+        contract_test(test_limit_at_once),
     };
     return cmocka_run_group_tests_name("grouping", tests, NULL, NULL);
 }
