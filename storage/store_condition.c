@@ -117,7 +117,7 @@ store_sql_in(struct store_sql *q, const struct store_ids *ids)
     fz_buffer_char(&numbers, q->driver->numbers_close);
     char *copy = numbers.failed ? NULL : fz_arena_text(q->arena, fz_buffer_span(&numbers));
     fz_buffer_printf(&q->text, " %s", q->driver->in_numbers);
-    store_sql_arg(q, copy ? sql_text(copy) : (struct sql_value){.kind = SQL_BAD});
+    store_sql_arg(q, copy ? sql_numbers(copy) : (struct sql_value){.kind = SQL_BAD});
     fz_buffer_text(&q->text, q->driver->in_numbers_end);
 }
 

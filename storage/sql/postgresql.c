@@ -10,7 +10,7 @@
 #include "base/time.h"
 
 /* Object ids of the three types that parameters have; fixed in PostgreSQL's pg_type catalogue. */
-enum { OID_BYTEA = 17, OID_INT8 = 20, OID_TEXT = 25 };
+enum { OID_BYTEA = 17, OID_INT8 = 20, OID_TEXT = 25, OID_INT8_ARRAY = 1016 };
 
 struct postgresql {
     struct sql base;
@@ -167,10 +167,11 @@ fill_params(struct params *params, const struct sql_value *args, size_t n, struc
 {
     for (size_t i = 0; i < n; i++) {
         const struct sql_value *arg = &args[i];
-        params->formats[i] = 1;
-        params->types[i] = arg->kind == SQL_INT    ? OID_INT8
-                           : arg->kind == SQL_TEXT ? OID_TEXT
-                                                   : OID_BYTEA;
+        params->formats[i] = arg->kind != SQL_NUMBERS;
+        params->types[i] = arg->kind == SQL_INT       ? OID_INT8
+                           : arg->kind == SQL_TEXT    ? OID_TEXT
+                           : arg->kind == SQL_NUMBERS ? OID_INT8_ARRAY
+                                                      : OID_BYTEA;
         if (arg->is_null) {
             params->values[i] = NULL;
         } else if (arg->kind == SQL_INT) {
@@ -391,9 +392,10 @@ sql_postgresql_create(struct sql **ret, struct fz_error *err)
         .in_few_end = "))",
         .no_index = "",
         .collate = " COLLATE \"C\"",
-        /* As a subquery they are hashed; of an array each row would be compared with all. */
-        .in_numbers = "IN (SELECT unnest(CAST(",
-        .in_numbers_end = " AS bigint[])))",
+        /* An array that is a parameter is hashed, and its length is known to the planner. With a
+         * subquery, or a cast of a text, a plan that expects few rows compares each row with all. */
+        .in_numbers = "= ANY (",
+        .in_numbers_end = ")",
         .numbers_open = '{',
         .numbers_close = '}',
         .packs_rows = true,

@@ -23,6 +23,12 @@ sql_text(const char *text)
 }
 
 struct sql_value
+sql_numbers(const char *text)
+{
+    return (struct sql_value){.kind = SQL_NUMBERS, .bytes = fz_span_cstr(text)};
+}
+
+struct sql_value
 sql_blob(struct fz_span bytes)
 {
     return (struct sql_value){.kind = SQL_BLOB, .bytes = bytes};

@@ -18,7 +18,7 @@ struct sql;
 
 /* ---- values ---- */
 
-enum sql_kind { SQL_INT, SQL_TEXT, SQL_BLOB, SQL_BAD };
+enum sql_kind { SQL_INT, SQL_TEXT, SQL_NUMBERS, SQL_BLOB, SQL_BAD };
 
 struct sql_value {
     enum sql_kind kind; /* SQL_BAD: making it ran out of memory; the query fails with NO_MEMORY */
@@ -29,6 +29,8 @@ struct sql_value {
 
 struct sql_value sql_int(int64_t number);
 struct sql_value sql_text(const char *text); /* NULL becomes SQL's NULL */
+/* Integers between the driver's numbers_open and numbers_close, for its in_numbers. */
+struct sql_value sql_numbers(const char *text);
 struct sql_value sql_blob(struct fz_span bytes);
 /* A text of foreign origin: cut at `max` bytes (between characters), bytes that are not UTF-8
  * replaced. */

@@ -219,7 +219,7 @@ bind(sqlite3_stmt *stmt, int index, const struct sql_value *value)
         return sqlite3_bind_int64(stmt, index, value->number);
     /* An empty span may have no address, which SQLite would take for NULL. */
     const void *data = value->bytes.len ? (const void *)value->bytes.data : "";
-    if (value->kind == SQL_TEXT)
+    if (value->kind == SQL_TEXT || value->kind == SQL_NUMBERS)
         return sqlite3_bind_text64(stmt, index, data, value->bytes.len, SQLITE_STATIC, SQLITE_UTF8);
     return sqlite3_bind_blob64(stmt, index, data, value->bytes.len, SQLITE_STATIC);
 }
