@@ -24,10 +24,25 @@ def tracked(top):
     return names
 
 
+def not_executable(top, names):
+    """Programs that cannot be called by their names, as help and pages tell."""
+    problems = []
+    for name in names:
+        path = top / name
+        if path.is_file() and path.read_bytes()[:2] == b"#!" and not os.access(path, os.X_OK):
+            problems.append(f"{name}:1: is a program, but is not executable (chmod +x)")
+    return problems
+
+
 def main():
-    top, rule = pathlib.Path(sys.argv[1]), rules.CHECKS[sys.argv[2]]
+    top, names = pathlib.Path(sys.argv[1]), tracked(pathlib.Path(sys.argv[1]))
+    if sys.argv[2] == "executable":
+        problems = not_executable(top, names)
+        print("\n".join(problems) or f"{len(names)} files: ok")
+        return 1 if problems else 0
+    rule = rules.CHECKS[sys.argv[2]]
     files = {}
-    for name in tracked(top):
+    for name in names:
         path = top / name
         data = path.read_bytes() if path.is_file() else b"\0"
         if b"\0" not in data:

@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
 """Every rule of rules.py, kept and broken once: a check that cannot fail checks nothing."""
 import hashlib
+import pathlib
+import tempfile
 import unittest
 import xml.etree.ElementTree
 
 import architecture
+import check_tree
 import page
 import rules
 import skipped
@@ -223,6 +226,15 @@ class RulesTest(unittest.TestCase):
 
     def test_every_rule_has_a_case(self):
         self.assertEqual({name for name, _, _ in CASES}, set(rules.CHECKS))
+
+    def test_executable(self):
+        with tempfile.TemporaryDirectory() as top:
+            path = pathlib.Path(top) / "a.py"
+            path.write_text("#!/usr/bin/env python3\n")
+            self.assertEqual(check_tree.not_executable(path.parent, ["a.py", "gone"]),
+                             ["a.py:1: is a program, but is not executable (chmod +x)"])
+            path.chmod(0o755)
+            self.assertEqual(check_tree.not_executable(path.parent, ["a.py"]), [])
 
     def test_skipped(self):
         case = '<testcase name="{}"><{}/><system-out>{}</system-out></testcase>'.format
