@@ -8,6 +8,8 @@
  *
  *   1   for each register that is set, in their order: u16 its number, little-endian, u8 its value
  *   2   4,096 values
+ *   3   u8 the lowest value, then 2,048 bytes: the low half of byte i is what the value of register i exceeds the lowest by,
+ *       the high half that of register i + 2,048, both at most 15; then, as in form 1, those whose value is higher still
  */
 #include "base/hll.h"
 
@@ -19,8 +21,11 @@
 enum {
     FORM_FEW = 1,
     FORM_ALL = 2,
+    FORM_HALVES = 3,
     FEW_BYTES = 3, /* of one register */
-    FEW_MAX = FZ_HLL_REGISTERS / FEW_BYTES,
+    HALVES = FZ_HLL_REGISTERS / 2,
+    HALF_MAX = 15,
+    FEW_MAX = HALVES / FEW_BYTES,
     RANK_MAX = 64 - FZ_HLL_BITS + 1
 };
 
@@ -138,21 +143,55 @@ fz_hll_count(const struct fz_hll *hll)
 
 /* ---- bytes ---- */
 
-void
-fz_hll_encode(const struct fz_hll *hll, struct fz_buffer *out)
+/* The registers whose value is above `floor`. */
+static size_t
+count_above(const struct fz_hll *hll, unsigned floor)
 {
     size_t n = 0;
     for (size_t i = 0; i < FZ_HLL_REGISTERS; i++)
-        n += hll->registers[i] != 0;
-    fz_buffer_char(out, n <= FEW_MAX ? FORM_FEW : FORM_ALL);
-    if (n > FEW_MAX) {
-        fz_buffer_append(out, hll->registers, FZ_HLL_REGISTERS);
-        return;
-    }
+        n += hll->registers[i] > floor;
+    return n;
+}
+
+static void
+encode_above(const struct fz_hll *hll, unsigned floor, struct fz_buffer *out)
+{
     for (size_t i = 0; i < FZ_HLL_REGISTERS; i++) {
         const uint8_t one[FEW_BYTES] = {(uint8_t)(i & 0xff), (uint8_t)(i >> 8), hll->registers[i]};
-        if (hll->registers[i])
+        if (hll->registers[i] > floor)
             fz_buffer_append(out, one, FEW_BYTES);
+    }
+}
+
+static void
+encode_halves(const struct fz_hll *hll, unsigned lowest, struct fz_buffer *out)
+{
+    uint8_t halves[HALVES];
+    for (size_t i = 0; i < HALVES; i++) {
+        unsigned low = hll->registers[i] - lowest, high = hll->registers[i + HALVES] - lowest;
+        halves[i] =
+            (uint8_t)((low < HALF_MAX ? low : HALF_MAX) | (high < HALF_MAX ? high : HALF_MAX) << 4);
+    }
+    fz_buffer_char(out, FORM_HALVES);
+    fz_buffer_char(out, (char)lowest);
+    fz_buffer_append(out, halves, HALVES);
+    encode_above(hll, lowest + HALF_MAX, out);
+}
+
+void
+fz_hll_encode(const struct fz_hll *hll, struct fz_buffer *out)
+{
+    unsigned lowest = UINT8_MAX;
+    for (size_t i = 0; i < FZ_HLL_REGISTERS; i++)
+        lowest = hll->registers[i] < lowest ? hll->registers[i] : lowest;
+    if (count_above(hll, 0) <= FEW_MAX) {
+        fz_buffer_char(out, FORM_FEW);
+        encode_above(hll, 0, out);
+    } else if (count_above(hll, lowest + HALF_MAX) < FEW_MAX) {
+        encode_halves(hll, lowest, out);
+    } else {
+        fz_buffer_char(out, FORM_ALL);
+        fz_buffer_append(out, hll->registers, FZ_HLL_REGISTERS);
     }
 }
 
@@ -195,6 +234,32 @@ merge_few(struct fz_hll *into, struct fz_reader *r, bool only_check, struct fz_e
     return fz_read_done(r, err);
 }
 
+static enum fz_code
+merge_halves(struct fz_hll *into, struct fz_reader *r, struct fz_error *err)
+{
+    struct fz_hll from;
+    uint8_t lowest = fz_read_u8(r), highest = 0;
+    struct fz_span bytes = fz_read_bytes(r, HALVES);
+    struct fz_reader first = *r;
+    enum fz_code code = fz_read_done(r, err);
+    if (code == FZ_OK && lowest > RANK_MAX)
+        code = odd_register(err);
+    if (code == FZ_OK)
+        code = merge_few(into, &first, true, err);
+    if (code != FZ_OK)
+        return code;
+    for (size_t i = 0; i < HALVES; i++) {
+        from.registers[i] = (uint8_t)(lowest + (bytes.data[i] & 0xf));
+        from.registers[i + HALVES] = (uint8_t)(lowest + (bytes.data[i] >> 4));
+    }
+    for (size_t i = 0; i < FZ_HLL_REGISTERS; i++)
+        highest = from.registers[i] > highest ? from.registers[i] : highest;
+    if (highest > RANK_MAX)
+        return odd_register(err);
+    merge(into->registers, from.registers);
+    return merge_few(into, r, false, err);
+}
+
 enum fz_code
 fz_hll_merge_encoded(struct fz_hll *into, struct fz_span bytes, struct fz_error *err)
 {
@@ -204,6 +269,8 @@ fz_hll_merge_encoded(struct fz_hll *into, struct fz_span bytes, struct fz_error 
     uint8_t form = fz_read_u8(&r);
     if (form == FORM_ALL)
         return merge_all(into, &r, err);
+    if (form == FORM_HALVES)
+        return merge_halves(into, &r, err);
     if (form != FORM_FEW)
         return odd_register(err);
     struct fz_reader first = r;

@@ -33,7 +33,7 @@ void fz_hll_merge(struct fz_hll *into, const struct fz_hll *from);
 /* About how many different hashes were added. */
 uint64_t fz_hll_count(const struct fz_hll *hll);
 
-/* A few bytes for each register while few are set, one byte for each register later. */
+/* A few bytes for each register while few are set, about 2 KiB later. */
 void fz_hll_encode(const struct fz_hll *hll, struct fz_buffer *out);
 /* Merge an encoded one into `into`; no bytes are an empty one. MALFORMED: it is not one, and `into` is as it was. */
 FZ_MUST_CHECK enum fz_code fz_hll_merge_encoded(struct fz_hll *into, struct fz_span bytes,

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """How long lists, issue pages, distributions and searches take over a million reports.
 
-    bench/issues.py [--framezero BIN] [--work DIR] [--reports N] [--postgresql URL] [--rounds N] [--rows] [--json FILE]
+    bench/issues.py [--framezero BIN] [--work DIR] [--reports N] [--postgresql URL] [--rounds N] [--only REGEX] [--rows] [--json FILE]
 
 A deterministic generator writes N reports over 92 days, 3,000 issues (the largest has 46 % of them), 60 versions, 20 versions of
 the system, 60 devices and 20,000 reasons directly into the tables, as finishing them would have. A worker stores the days as
@@ -17,10 +17,13 @@ import bisect
 import hashlib
 import itertools
 import json
+import math
 import os
 import pathlib
 import random
+import re
 import sqlite3
+import struct
 import subprocess
 import sys
 import time
@@ -176,23 +179,31 @@ DAILY = {VERSION: 5, OS: 6, DEVICE: 7, ARCH: 8, ENVIRONMENT: 9}
 def counters(rng, n):
     """HyperLogLog counters with all registers set, as those of a day with 50,000 users have them."""
     ranks = list(itertools.accumulate(2.0 ** -i for i in range(1, 20)))
-    return [b"\x02" + bytes(4 + bisect.bisect(ranks, rng.random()) for _ in range(4096)) for _ in range(n)]
+    return [b"\x03\x04" + bytes(min(bisect.bisect(ranks, rng.random()), 15) | min(bisect.bisect(ranks, rng.random()), 15) << 4
+                                for _ in range(2048)) for _ in range(n)]
+
+
+def few_counters(rng, n, n_users):
+    """Counters of fewer users: each sets a register, which two of them rarely share."""
+    return [b"\x01" + b"".join(struct.pack("<HB", at, 1 + int(-math.log2(1 - rng.random())))
+                               for at in sorted(rng.sample(range(4096), n_users))) for _ in range(n)]
 
 
 def fill_versions(to, maker, texts):
     """Reports and sessions of each version and day."""
     rng, project = random.Random(2), maker.project
     users, first = counters(rng, 40), maker.end_ms // DAY - DAYS
+    hundred, crashed = few_counters(rng, 40, 100), few_counters(rng, 40, 480)
     releases = {v: "com.acme.shop@" + "+".join(texts[v]) for v in maker.versions}
     to.fill("versions", ("version_id", "project_id", "first_ms", "last_ms", "n_reports"),
             ((v, project, first * DAY, maker.end_ms, maker.n // VERSIONS) for v in maker.versions))
     to.fill("version_days", ("key", "project_id", "day", "version_id", "environment_id", "n", "users"),
-            ((1 + i * VERSIONS + k, project, first + i, v, maker.environments[0], 100, rng.choice(users))
+            ((1 + i * VERSIONS + k, project, first + i, v, maker.environments[0], 100, rng.choice(hundred))
              for i in range(DAYS) for k, v in enumerate(maker.versions)))
     to.fill("session_counts", ("project_id", "day_ms", "release", "environment", "healthy", "crashed"),
             ((project, (first + i) * DAY, releases[v], "production", 50000, 500) for i in range(DAYS) for v in maker.versions))
     to.fill("session_users", ("key", "project_id", "day_ms", "release", "environment", "users", "crashed"),
-            ((1 + i * VERSIONS + k, project, (first + i) * DAY, releases[v], "production", rng.choice(users), rng.choice(users))
+            ((1 + i * VERSIONS + k, project, (first + i) * DAY, releases[v], "production", rng.choice(users), rng.choice(crashed))
              for i in range(DAYS) for k, v in enumerate(maker.versions)))
 
 
@@ -309,9 +320,11 @@ def wait_sealed(database, server, deadline_s=900):
     sys.exit(f"issues: the days are not stored as columns:\n{server.log_tail()}")
 
 
-def measure(server, rounds):
+def measure(server, rounds, only):
     found, pids = [], processes(server.process.pid)
     for name, path, text, more in queries():
+        if not re.search(only, name):
+            continue
         options = dict(more, **({} if text is None else {"query": text}))
         times, cpu = [], 0
         for i in range(rounds):
@@ -337,6 +350,7 @@ def main():
     parser.add_argument("--reports", type=int, default=1000000)
     parser.add_argument("--postgresql", help="the URL of an empty database")
     parser.add_argument("--rounds", type=int, default=20)
+    parser.add_argument("--only", default="", help="a regular expression: only the queries with such names")
     parser.add_argument("--rows", action="store_true", help="without columns")
     parser.add_argument("--json")
     options = parser.parse_args()
@@ -359,7 +373,7 @@ def main():
         wait_sealed(database, server)
         if options.rows:
             database.run("UPDATE fact_days SET state = 3")
-        found = measure(server, options.rounds)
+        found = measure(server, options.rounds, options.only)
     finally:
         server.stop()
     if options.json:

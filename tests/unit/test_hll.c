@@ -91,7 +91,7 @@ test_bytes(void **state FZ_UNUSED)
         FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
         add_texts(&hll, 2, 0, sizes[s]);
         fz_hll_encode(&hll, &out);
-        assert_true(out.len <= FZ_HLL_BYTES_MAX);
+        assert_true(out.len <= 2200);
         assert_true(out.len <= 1 + 3 * (size_t)sizes[s]);
         assert_int_equal(fz_hll_merge_encoded(&got, fz_buffer_span(&out), &err), FZ_OK);
         assert_memory_equal(&got, &hll, sizeof(got));
@@ -101,12 +101,51 @@ test_bytes(void **state FZ_UNUSED)
     assert_int_equal(fz_hll_count(&got), 0);
 }
 
+/* All values, at all distances from the lowest. */
+static void
+test_high_registers(void **state FZ_UNUSED)
+{
+    static const struct {
+        uint8_t lowest, others;
+        size_t n_others, len;
+    } rows[] = {
+        {1, 16, 4095, 2 + 2048}, {1, 17, 1, 2 + 2048 + 3}, {30, 53, 681, 2 + 2048 + 3 * 681},
+        {0, 53, 683, 1 + 4096},  {52, 53, 4000, 2 + 2048}, {0, 53, 682, 1 + 3 * 682},
+    };
+    for (size_t i = 0; i < FZ_ARRAY_LEN(rows); i++) {
+        struct fz_hll hll, got = {{0}};
+        struct fz_error err;
+        FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
+        memset(&hll, rows[i].lowest, sizeof(hll));
+        memset(hll.registers + FZ_HLL_REGISTERS - rows[i].n_others, rows[i].others,
+               rows[i].n_others);
+        fz_hll_encode(&hll, &out);
+        assert_int_equal(out.len, rows[i].len);
+        assert_true(out.len <= FZ_HLL_BYTES_MAX);
+        assert_int_equal(fz_hll_merge_encoded(&got, fz_buffer_span(&out), &err), FZ_OK);
+        assert_memory_equal(&got, &hll, sizeof(got));
+    }
+}
+
+/* One byte for each register, as earlier versions stored them. */
+static void
+test_bytes_of_all(void **state FZ_UNUSED)
+{
+    uint8_t bytes[FZ_HLL_BYTES_MAX] = {2};
+    struct fz_hll hll = {{0}};
+    struct fz_error err;
+    memset(bytes + 1, 7, FZ_HLL_REGISTERS);
+    assert_int_equal(fz_hll_merge_encoded(&hll, fz_span_make(bytes, sizeof(bytes)), &err), FZ_OK);
+    assert_memory_equal(hll.registers, bytes + 1, FZ_HLL_REGISTERS);
+}
+
 static void
 test_malformed(void **state FZ_UNUSED)
 {
-    uint8_t all[FZ_HLL_BYTES_MAX + 1] = {2};
+    uint8_t all[FZ_HLL_BYTES_MAX + 1] = {2}, halves[2 + 2048 + 4] = {3, 39};
+    uint8_t lowest[2 + 2048] = {3, 54}, sum[2 + 2048] = {3, 39, [100] = 0xf1};
     static const uint8_t outside[] = {1, 0, 0x10, 1}, cut[] = {1, 5, 0}, high[] = {1, 5, 0, 54},
-                         other[] = {3, 5, 0, 1};
+                         other[] = {4, 5, 0, 1};
     const struct {
         const void *bytes;
         size_t len;
@@ -118,6 +157,10 @@ test_malformed(void **state FZ_UNUSED)
         {other, sizeof(other), "counter: it has a register that there is not"},
         {all, sizeof(all), "counter: it has a register that there is not"},
         {all, sizeof(all) - 2, "counter: truncated at byte 1 of 4096"},
+        {halves, 2 + 2047, "counter: truncated at byte 2 of 2049"},
+        {halves, sizeof(halves), "counter: truncated at byte 2053 of 2054"},
+        {lowest, sizeof(lowest), "counter: it has a register that there is not"},
+        {sum, sizeof(sum), "counter: it has a register that there is not"},
     };
     for (size_t i = 0; i < FZ_ARRAY_LEN(rows); i++) {
         struct fz_hll hll = {{0}};
@@ -147,9 +190,10 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_error),     cmocka_unit_test(test_same_counts_once),
-        cmocka_unit_test(test_merge),     cmocka_unit_test(test_bytes),
-        cmocka_unit_test(test_malformed), cmocka_unit_test(test_full),
+        cmocka_unit_test(test_error),          cmocka_unit_test(test_same_counts_once),
+        cmocka_unit_test(test_merge),          cmocka_unit_test(test_bytes),
+        cmocka_unit_test(test_high_registers), cmocka_unit_test(test_bytes_of_all),
+        cmocka_unit_test(test_malformed),      cmocka_unit_test(test_full),
     };
     return cmocka_run_group_tests_name("hll", tests, NULL, NULL);
 }
