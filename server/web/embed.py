@@ -2,36 +2,35 @@
 """The files of the page as a C source: embed.py FOLDER OUTPUT BROTLI [NAME=FILE…]. BROTLI: the program brotli. NAME: the path of a file that is not in
 the folder.
 
-Every file that a browser may ask for is written three times, plain and as gzip and brotli, without comments and indentation. All are under one prefix with the hash of
-all of them, so that relative imports work and each file can be cached for ever. index.html is the only one that is not:
-its {{assets}} becomes that prefix, {{styles}} the one file that all styles become, and {{preload}} that of all modules that it begins with,
-so that a browser fetches them at once and not level by level.
+Every file that a browser may ask for is written three times, plain and as gzip and brotli, without comments and indentation. All styles become one
+file, and all modules two (join.py). All are under one prefix with the hash of all of them, so that relative imports work and each file can be
+cached for ever. index.html is the only one that is not: its {{assets}} becomes that prefix, and {{styles}} the link to the styles.
 """
 import gzip
 import hashlib
 import pathlib
-import posixpath
 import re
 import subprocess
 import sys
+
+import join
 
 TYPES = {
     ".css": "text/css; charset=utf-8",
     ".html": "text/html; charset=utf-8",
     ".js": "text/javascript; charset=utf-8",
     ".json": "application/json",
+    ".map": "application/json",
     ".mjs": "text/javascript; charset=utf-8",
     ".svg": "image/svg+xml",
     ".txt": "text/plain; charset=utf-8",
     ".zip": "application/zip",
 }
 # The page, and the screen that it begins with nearly always.
-PRELOADED = ("app.js", "screens/issues.js")
+FIRST_SCREEN = ("app.js", "screens/issues.js")
 # What the other styles build on.
 FIRST_STYLES = ("style/base.css", "style/tokens.css")
 STYLE = "style.css"
-# Not import(): that is for what is loaded later.
-IMPORT = re.compile(r'^(?:import|export)\s(?:[^;"=()]*?from )?"(\.[^"]+)"', re.M)
 
 
 # A line, or several, with nothing but a comment; and what each line begins with.
@@ -50,28 +49,10 @@ def without_comments(path, data):
     return INNER_TYPE.sub("", INDENT.sub("", text)).encode()
 
 
-def modules_of(files, start):
-    """The path of `start` and of everything that it imports when it is loaded."""
-    found, todo = [], [start]
-    while todo:
-        path = todo.pop(0)
-        if path in found:
-            continue
-        if path not in files:
-            sys.exit(f"{path} is imported and not there")
-        found.append(path)
-        for name in IMPORT.findall(files[path].decode()):
-            todo.append(posixpath.normpath(posixpath.join(posixpath.dirname(path), name)))
-    return found
-
-
 def make_index(files, prefix):
-    styles = sorted((path for path in files if path.startswith("style/")), key=lambda path: (path not in FIRST_STYLES, path))
-    modules = list(dict.fromkeys(path for start in PRELOADED for path in modules_of(files, start)))
     lists = {
         "{{assets}}": prefix,
         "{{styles}}": f'<link rel="stylesheet" href="{prefix}/{STYLE}">',
-        "{{preload}}": "\n".join(f'<link rel="modulepreload" href="{prefix}/{path}">' for path in modules),
     }
     text = files["index.html"].decode()
     for name, value in lists.items():
@@ -83,6 +64,15 @@ def join_styles(files):
     """All styles as one file: many small ones compress to half as much again."""
     paths = sorted((path for path in files if path.startswith("style/")), key=lambda path: (path not in FIRST_STYLES, path))
     files[STYLE] = b"".join(files.pop(path) for path in paths)
+
+
+def make_files(found):
+    """What is served, from what is in the folder."""
+    files = {path: without_comments(path, data) for path, data in found.items()}
+    join_styles(files)
+    modules = {path: files.pop(path).decode() for path in sorted(files) if path.endswith((".js", ".mjs"))}
+    sources = {path: found[path].decode() for path in modules}
+    return files | {path: text.encode() for path, text in join.join(modules, sources, FIRST_SCREEN).items()}
 
 
 def c_array(name, data):
@@ -104,8 +94,7 @@ def main():
              for path in sorted(folder.rglob("*")) if path.is_file() and path.suffix in TYPES}
     for name, path in (argument.split("=", 1) for argument in sys.argv[4:]):
         found[name] = pathlib.Path(path).read_bytes()
-    files = {path: without_comments(path, data) for path, data in found.items()}
-    join_styles(files)
+    files = make_files(found)
     whole = hashlib.sha256()
     for path, data in sorted(files.items()):
         whole.update(f"{path}\0{len(data)}\0".encode() + data)

@@ -1,5 +1,5 @@
 /*
- * The files of the page (server/web/page), compiled in by embed.py.
+ * The files of the page (server/web/page), compiled in by embed.py, its modules joined by join.py.
  *
  * Each file but index.html is at /assets/TAG/PATH, where TAG is the hash of all of them, and never
  * changes. index.html is at "/" and at every path of the page: a script shows what the path names.
@@ -10,7 +10,7 @@
 #include <stddef.h>
 
 struct web_file {
-    const char *path; /* below server/web/page: "ui/table.js" */
+    const char *path; /* in the address: "app.js" */
     const char *type; /* Content-Type */
     const unsigned char *plain;
     size_t plain_len;

@@ -8,22 +8,24 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 import unittest
 
 from case import SOURCE, ServerCase, main
 
 sys.path.insert(0, os.path.join(SOURCE, "server", "web"))
 import embed
+import join
 
 PAGE = os.path.join(SOURCE, "server", "web", "page")
 # Served with the page, from docs/sample.
 SAMPLE_FILES = ("sample/Demo.zip", "sample/crash.json")
 TYPES = {".js": "text/javascript; charset=utf-8", ".mjs": "text/javascript; charset=utf-8", ".txt": "text/plain; charset=utf-8",
          ".css": "text/css; charset=utf-8", ".svg": "image/svg+xml", ".html": "text/html; charset=utf-8",
-         ".json": "application/json", ".zip": "application/zip"}
+         ".json": "application/json", ".map": "application/json", ".zip": "application/zip"}
 # Compressed: what a first visit loads to show the list of issues, and all files of all screens. Browsers take brotli from HTTPS
 # and from localhost, where a server of some use is; elsewhere they get gzip, which is a sixth larger.
-MAX_BYTES = {"br": (50 * 1000, 100 * 1000), "gzip": (60 * 1000, 118 * 1000)}
+MAX_BYTES = {"br": (42 * 1000, 88 * 1000), "gzip": (48 * 1000, 100 * 1000)}
 PAGES = ("/", "/login", "/setup", "/invite", "/reset", "/p/shop", "/p/shop/issues", "/p/shop/issues/12?query=is%3Aopen",
          "/p/shop/settings/tokens", "/p/shop/issues/12/reports", "/p/%3Cscript%3E/x")
 
@@ -49,27 +51,18 @@ class PageFiles(ServerCase):
         cls.assets = re.search(r'href="(/assets/[0-9a-f]{16})/icon\.svg"', cls.index).group(1)
         connection.close()
 
-    def files(self):
-        """The paths of all files of the page, below its folder."""
-        found = []
+    @staticmethod
+    def made():
+        """What is to be served: {path: bytes}."""
+        found = {}
         for folder, _, names in os.walk(PAGE):
-            found += [os.path.relpath(os.path.join(folder, name), PAGE) for name in names if os.path.splitext(name)[1] in TYPES]
-        return sorted([*(path for path in found if not path.startswith("style/")), *SAMPLE_FILES, embed.STYLE])
-
-    def source(self, path):
-        """What is served at the path."""
-        if path == embed.STYLE:
-            styles = {f"style/{name}": b"" for name in os.listdir(os.path.join(PAGE, "style"))}
-            for name in styles:
-                with open(os.path.join(PAGE, name), "rb") as file:
-                    styles[name] = embed.without_comments(name, file.read())
-            embed.join_styles(styles)
-            return styles[embed.STYLE]
-        with open(os.path.join(SOURCE, "docs", path) if path in SAMPLE_FILES else os.path.join(PAGE, path), "rb") as file:
-            plain = file.read()
-        want = embed.without_comments(path, plain)
-        self.assertEqual(want.count(b"\n"), plain.count(b"\n"))
-        return want
+            for name in (name for name in names if os.path.splitext(name)[1] in TYPES):
+                with open(os.path.join(folder, name), "rb") as file:
+                    found[os.path.relpath(os.path.join(folder, name), PAGE)] = file.read()
+        for path in SAMPLE_FILES:
+            with open(os.path.join(SOURCE, "docs", path), "rb") as file:
+                found[path] = file.read()
+        return embed.make_files(found)
 
     def check_protection(self, headers):
         policy = dict(part.strip().partition(" ")[::2] for part in headers["content-security-policy"].split(";"))
@@ -130,28 +123,22 @@ class PageFiles(ServerCase):
         return gzip.decompress(body) if coding == "gzip" else body
 
     @staticmethod
-    def count(path, visit, coding, size, first, total):
-        # The page does not load the texts of licences, which are for people, and the sample only if it is asked for.
-        if coding and path not in ("vendor/licences.txt", *SAMPLE_FILES):
+    def count(path, coding, size, first, total):
+        # The page does not load the texts of licences, which are for people, maps, which are for debuggers, and the sample
+        # only if it is asked for.
+        if coding and path not in ("vendor/licences.txt", *SAMPLE_FILES) and not path.endswith(".map"):
             total[coding] += size
-            if path in visit or path.endswith((".css", ".svg")):
-                first[coding] += size
+            first[coding] += size if path != "rest.js" else 0
 
     def test_files(self):
         """Each is the one of the source, in every coding, for ever; together they are small."""
         if not shutil.which("brotli"):
             raise unittest.SkipTest("no program brotli, which reads what is served: install Debian's package brotli")
         total, first = {"br": 0, "gzip": 0}, {"br": 0, "gzip": 0}
-        sources = {}
-        for path in self.files():
-            if path.endswith((".js", ".mjs")):
-                sources[path] = self.source(path)
-        visit = {*embed.modules_of(sources, "app.js"), *embed.modules_of(sources, "screens/issues.js")}
-        for path in self.files():
+        for path, want in self.made().items():
             if path == "index.html":
                 continue
             with self.subTest(path=path):
-                want = self.source(path)
                 for accepted, coding in (("zstd, gzip;q=0", None), ("gzip, deflate, zstd", "gzip"), ("gzip, deflate, br, zstd", "br")):
                     status, headers, packed = self.ask(f"{self.assets}/{path}", Accept_Encoding=accepted)
                     self.assertEqual((status, headers.get("content-encoding")), (200, coding))
@@ -160,7 +147,7 @@ class PageFiles(ServerCase):
                     self.assertEqual(headers["cache-control"], "public, max-age=31536000, immutable")
                     self.assertEqual(headers["vary"], "Accept-Encoding")
                     self.check_protection(headers)
-                    self.count(path, visit, coding, len(packed), first, total)
+                    self.count(path, coding, len(packed), first, total)
         for coding, (most_first, most) in MAX_BYTES.items():
             index = len(self.ask("/", Accept_Encoding=coding)[2])
             print(f"{coding}: the page has {total[coding] + index} bytes; a first visit loads {first[coding] + index}")
@@ -181,9 +168,63 @@ class PageFiles(ServerCase):
             self.assertEqual(embed.without_comments("lib/a.js", source.encode()).decode(), want)
         self.assertEqual(embed.without_comments("vendor/a.mjs", b"  // a\n"), b"  // a\n")
 
+    def joined(self, files):
+        """What Node prints that runs the files of a page, joined."""
+        if not shutil.which("node"):
+            raise unittest.SkipTest("there is no node")
+        made = join.join(files, files, ["app.js", *(path for path in files if path.startswith("with/"))])
+        with tempfile.TemporaryDirectory() as folder:
+            for path, text in {**made, "package.json": '{"type": "module"}'}.items():
+                with open(os.path.join(folder, path), "w", encoding="utf-8") as file:
+                    file.write(text)
+            done = subprocess.run(["node", "--enable-source-maps", os.path.join(folder, "app.js")], capture_output=True, text=True, timeout=60, check=False)
+        return done.stdout.split("\n")[:-1], done.stderr, made
+
+    def test_joined_modules(self):
+        """Joined modules do what they do alone: names stay their own, each runs once, after what it imports."""
+        printed, errors, made = self.joined({
+            "app.js": 'import { a, b as c } from "./lib/a.js";\nimport any from "./lib/any.js";\n'
+                      'import { again } from "./lib/passed.js";\nconst b = 7;\nconsole.log("app", a(), c, b, any(2), again());\n'
+                      'import("./later/x.js").then((x) => console.log(Object.keys(x).sort().join(), x.default_, x.one()));\n'
+                      'import("./with/b.js").then((x) => console.log("first", x.b));\n',
+            "with/b.js": 'import { a } from "../lib/a.js";\nexport const b = "with " + a();\n',
+            "lib/a.js": 'console.log("a");\nlet n = 0;\nexport function a() {\n    return ++n;\n}\nexport const b = "b";\n',
+            "lib/any.js": "const f=1;export default function(s){return s*2+f}\n",
+            "lib/passed.js": 'import { a } from "./a.js";\nconst inner = () => a();\nexport { inner as again };\nexport { b as text } from "./a.js";\n',
+            "later/x.js": 'import { a } from "../lib/a.js";\nimport { y } from "./y.js";\nconsole.log("x");\nexport async function one() {}\n'
+                          "export const default_ = `\nexport ${a()} ${y}`;\n",
+            "later/y.js": 'import { text } from "../lib/passed.js";\nexport class Y {}\nexport const y = text;\n',
+            "lib/unused.js": 'console.log("never");\n',
+        })
+        self.assertEqual(errors, "")
+        self.assertEqual(printed, ["a", "app 1 b 7 5 2", "first with 3", "x", "default_,one ", "export 4 b Promise { undefined }"])
+        self.assertEqual(sorted(made), ["app.js", "app.js.map", "rest.js", "rest.js.map"])
+
+    def test_where_a_joined_error_is(self):
+        """The map leads to the line of the source."""
+        _, errors, _ = self.joined({
+            "app.js": 'import { a } from "./lib/a.js";\n\na();\nimport("./later/x.js");\n',
+            "lib/a.js": "export const a = () => {};\n",
+            "later/x.js": 'import { y } from "./y.js";\n\n\n\ny();\n',
+            "later/y.js": "\n\n\n\n\n\nexport const y = () => {\n    throw new Error('here');\n};\n",
+        })
+        self.assertRegex(errors, r"later/y\.js:8[:)]")
+        self.assertRegex(errors, r"later/x\.js:5[:)]")
+
+    def test_modules_that_cannot_be_joined(self):
+        for files, want in (
+                ({"app.js": 'import { a } from "./a.js";\n'}, "a.js is imported and not there"),
+                ({"app.js": 'import { a } from "./a.js";\n', "a.js": 'import { b } from "./app.js";\n'}, "imports itself"),
+                ({"app.js": "export let a = 1;\n"}, "does not know this form: export let a = 1;"),
+                ({"app.js": 'import * as a from "./a.js";\n', "a.js": ""}, "does not know this form: import * as a"),
+        ):
+            with self.subTest(want=want), self.assertRaises(SystemExit) as raised:
+                join.join(files, files, ["app.js"])
+            self.assertIn(want, str(raised.exception))
+
     def test_what_is_not_there(self):
         old = "/assets/" + "0" * 16
-        for path in (f"{old}/app.js", f"{self.assets}/nothing.js", f"{self.assets}/index.html", f"{self.assets}/lib",
+        for path in (f"{old}/app.js", f"{self.assets}/nothing.js", f"{self.assets}/lib/api.js", f"{self.assets}/index.html", f"{self.assets}/lib",
                      f"{self.assets}/lib/", f"{self.assets}/../app.js", f"{self.assets}/lib/../app.js",
                      f"{self.assets}/%2e%2e/%2e%2e/files.c", f"{self.assets}/lib%2fapi.js", f"{self.assets}/app.js%20",
                      f"{self.assets}/vendor/README.md", f"{self.assets}/{'a' * 300}", f"{self.assets}/a/b/c/d",
