@@ -3,8 +3,7 @@
 #include <stdlib.h>
 
 #include "storage/store_fact_days.h"
-#include "storage/store_rekey_places.h"
-#include "storage/store_terms.h"
+#include "storage/store_rekey_parts.h"
 
 enum fz_code
 store_rekey_remember(struct store_rekey *r, int64_t issue_id, struct fz_error *err)
@@ -81,63 +80,21 @@ add_users(struct sql *tx, int64_t from, int64_t into, struct fz_error *err)
     return run(tx, steps, FZ_ARRAY_LEN(steps), args, 2, err);
 }
 
-/* "FROM" and what follows, of the counted facts of a share: $2 is its variant, $3 the key of its place
- * unless all of the variant goes there. */
-static void
-add_theirs(const struct store_rekey_moving *m, const struct store_rekey_share *share,
-           struct fz_buffer *text)
-{
-    if (m->rows[share->row].n_parts == 1)
-        fz_buffer_text(text, "FROM facts f WHERE f.variant_id = $2 AND f.is_counted = 1");
-    else if (store_rekey_by_stacks(m, share))
-        /* SQLite keeps the order of a CROSS JOIN. */
-        fz_buffer_printf(text,
-                         "FROM stacks s CROSS JOIN facts f WHERE s.key_id = $3 AND f.stack_key = "
-                         "s.key AND f.stack_key > 0 AND %sf.variant_id = $2 AND f.is_counted = 1",
-                         m->r->store->sql->driver->no_index);
-    else
-        fz_buffer_text(text, "FROM facts f WHERE f.variant_id = $2 AND f.is_counted = 1 AND "
-                             "f.stack_key IN (SELECT key FROM stacks WHERE key_id = $3)");
-}
-
-/* The users of some of the issue's reports, as those of the issue of this number below 0. */
+/* The users of a variant that goes to another issue with all its reports. */
 static enum fz_code
-collect_users(const struct store_rekey_moving *m, const struct leaving *one, struct fz_error *err)
-{
-    const struct store_rekey_share *share = &m->shares[one->share];
-    const struct store_rekey_row *row = &m->rows[share->row];
-    const struct sql_value args[] = {sql_int(-one->from), sql_int(row->id),
-                                     sql_int(m->places[share->place].key_id)};
-    struct sql *tx = m->r->store->sql;
-    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text = fz_buffer_make(0);
-    fz_buffer_text(&text, "INSERT INTO issue_users (issue_id, user_id, n) SELECT $1, f.user_id, "
-                          "count(*) ");
-    add_theirs(m, share, &text);
-    fz_buffer_text(&text, " AND f.user_id > 0 GROUP BY f.user_id ON CONFLICT (issue_id, user_id) "
-                          "DO UPDATE SET n = issue_users.n + excluded.n");
-    enum fz_code code = fz_buffer_done(&text, err);
-    return code == FZ_OK
-               ? sql_exec(tx, fz_buffer_cstr(&text), args, row->n_parts == 1 ? 2 : 3, NULL, err)
-               : code;
-}
-
-/* Some of the reports of an issue leave it. */
-static enum fz_code
-part_users(const struct store_rekey_moving *m, const struct leaving *list, size_t n,
-           struct fz_error *err)
+change_users(const struct store_rekey_moving *m, const struct leaving *one, struct fz_error *err)
 {
     static const char *const steps[] = {
-        "UPDATE issue_users SET n = n - f.n_facts FROM (SELECT user_id AS id, n AS n_facts FROM "
-        "issue_users WHERE issue_id = $1) AS f WHERE user_id = f.id AND issue_id = $2",
-        "DELETE FROM issue_users WHERE issue_id = $2 AND n <= 0 AND $1 <> 0",
+        "INSERT INTO issue_users (issue_id, user_id, n) SELECT $2, f.user_id, count(*) FROM facts "
+        "f WHERE f.variant_id = $3 AND f.is_counted = 1 AND f.user_id > 0 AND $1 <> 0 GROUP BY "
+        "f.user_id ON CONFLICT (issue_id, user_id) DO UPDATE SET n = issue_users.n + excluded.n",
+        "INSERT INTO issue_users (issue_id, user_id, n) SELECT $1, f.user_id, -count(*) FROM facts "
+        "f WHERE f.variant_id = $3 AND f.is_counted = 1 AND f.user_id > 0 AND $2 <> 0 GROUP BY "
+        "f.user_id ON CONFLICT (issue_id, user_id) DO UPDATE SET n = issue_users.n + excluded.n",
     };
-    const struct sql_value args[] = {sql_int(-list->from), sql_int(list->from)};
-    enum fz_code code = FZ_OK;
-    for (size_t i = 0; code == FZ_OK && i < n; i++)
-        code = collect_users(m, &list[i], err);
-    if (code == FZ_OK)
-        code = run(m->r->store->sql, steps, FZ_ARRAY_LEN(steps), args, 2, err);
-    return code == FZ_OK ? add_users(m->r->store->sql, -list->from, list->into, err) : code;
+    const struct store_rekey_row *row = &m->rows[m->shares[one->share].row];
+    const struct sql_value args[] = {sql_int(one->from), sql_int(one->into), sql_int(row->id)};
+    return row->is_parted ? FZ_OK : run(m->r->store->sql, steps, FZ_ARRAY_LEN(steps), args, 3, err);
 }
 
 /* All reports of an issue go to one other. */
@@ -155,40 +112,67 @@ goes_whole(const struct store_rekey_moving *m, const struct leaving *list, size_
     return code;
 }
 
-/* Issues that go as a whole first step aside, so that nothing is added to them before. */
-static enum fz_code
-move_users(const struct store_rekey_moving *m, struct leaving *list, size_t n, struct fz_error *err)
+/* Reports of one issue that leave for one other. */
+static size_t
+end_of(const struct leaving *list, size_t n, size_t start)
 {
-    struct sql *tx = m->r->store->sql;
-    bool *is_whole = fz_arena_array(m->r->arena, n, sizeof(*is_whole));
+    size_t end = start;
+    while (end < n && list[end].from == list[start].from && list[end].into == list[start].into)
+        end++;
+    return end;
+}
+
+static enum fz_code
+find_whole(struct store_rekey_moving *m, const struct leaving *list, size_t n, struct fz_error *err)
+{
     enum fz_code code = FZ_OK;
-    if (!is_whole)
+    m->whole = fz_arena_array(m->r->arena, n + 1, sizeof(*m->whole));
+    if (!m->whole)
         return fz_arena_fail(m->r->arena, err);
-    for (int pass = 0; pass < 3; pass++) {
-        for (size_t i = 0, end; code == FZ_OK && i < n; i = end) {
-            const struct sql_value args[] = {sql_int(list[i].from), sql_int(-list[i].from)};
-            for (end = i; end < n && list[end].from == list[i].from; end++) {
-                if (list[end].into != list[i].into)
-                    break;
-            }
-            if (pass == 0)
-                code = goes_whole(m, &list[i], end - i, &is_whole[i], err);
-            if (code == FZ_OK && pass == 0 && is_whole[i])
-                code = sql_exec(tx, "UPDATE issue_users SET issue_id = $2 WHERE issue_id = $1",
-                                args, 2, NULL, err);
-            if (pass == 1 && !is_whole[i])
-                code = part_users(m, &list[i], end - i, err);
-            if (pass == 2 && is_whole[i])
-                code = add_users(tx, -list[i].from, list[i].into, err);
-        }
+    for (size_t i = 0, end; code == FZ_OK && i < n; i = end) {
+        bool is_whole = false;
+        end = end_of(list, n, i);
+        code = goes_whole(m, &list[i], end - i, &is_whole, err);
+        if (is_whole)
+            m->whole[m->n_whole++] = list[i].from;
     }
     return code;
 }
 
+/* Issues that go as a whole first step aside, so that nothing is added to them before. */
 static enum fz_code
-change_issues(const struct store_rekey_moving *m, struct fz_error *err)
+move_users(struct store_rekey_moving *m, const struct leaving *list, size_t n, struct fz_error *err)
 {
-    struct leaving *list = fz_arena_array(m->r->arena, m->n_shares, sizeof(*list));
+    struct sql *tx = m->r->store->sql;
+    enum fz_code code = find_whole(m, list, n, err);
+    for (size_t i = 0; code == FZ_OK && i < m->n_whole; i++) {
+        const struct sql_value args[] = {sql_int(m->whole[i]), sql_int(-m->whole[i])};
+        code = sql_exec(tx, "UPDATE issue_users SET issue_id = $2 WHERE issue_id = $1", args, 2,
+                        NULL, err);
+    }
+    for (size_t i = 0; code == FZ_OK && i < n; i++) {
+        if (!store_rekey_is_whole(m, list[i].from))
+            code = change_users(m, &list[i], err);
+    }
+    if (code == FZ_OK)
+        code = store_rekey_parts(m, err);
+    for (size_t i = 0; code == FZ_OK && i < n; i = end_of(list, n, i)) {
+        const struct sql_value args[] = {sql_int(list[i].from)};
+        if (store_rekey_is_whole(m, list[i].from))
+            code = add_users(tx, -list[i].from, list[i].into, err);
+        else if (i == 0 || list[i - 1].from != list[i].from)
+            code = sql_exec(tx, "DELETE FROM issue_users WHERE issue_id = $1 AND n <= 0", args, 1,
+                            NULL, err);
+    }
+    return code;
+}
+
+/* What leaves its issue, sorted. */
+static enum fz_code
+change_issues(const struct store_rekey_moving *m, struct leaving **ret, size_t *ret_n,
+              struct fz_error *err)
+{
+    struct leaving *list = fz_arena_array(m->r->arena, m->n_shares + 1, sizeof(*list));
     enum fz_code code = FZ_OK;
     size_t n = 0;
     if (!list)
@@ -210,7 +194,9 @@ change_issues(const struct store_rekey_moving *m, struct fz_error *err)
         if (code == FZ_OK)
             code = store_rekey_revive(m->r, list[i].into, err);
     }
-    return code == FZ_OK ? move_users(m, list, n, err) : code;
+    *ret = list;
+    *ret_n = n;
+    return code;
 }
 
 /* ---- variants ---- */
@@ -293,86 +279,16 @@ static const char *const give_steps[] = {
     "FROM issue_days WHERE variant_id = $1 ON CONFLICT (variant_id, field, term_id, day) DO UPDATE "
     "SET n = issue_days.n + excluded.n",
 };
-/* What is counted of $1 no longer counts for $2. */
-static const char *const take_steps[] = {
-    "UPDATE issue_hours SET n = n - f.n_facts FROM (SELECT hour AS at, n AS n_facts FROM "
-    "issue_hours WHERE variant_id = $1) AS f WHERE variant_id = $2 AND hour = f.at",
-    "UPDATE issue_days SET n = n - f.n_facts FROM (SELECT field AS what, term_id AS term, day AS "
-    "at, "
-    "n AS n_facts FROM issue_days WHERE variant_id = $1) AS f WHERE variant_id = $2 AND field = "
-    "f.what AND term_id = f.term AND day = f.at",
-    "DELETE FROM issue_hours WHERE variant_id = $2 AND n <= 0 AND $1 <> 0",
-    "DELETE FROM issue_days WHERE variant_id = $2 AND n <= 0 AND $1 <> 0",
+static const char *const clean_steps[] = {
+    "DELETE FROM issue_hours WHERE variant_id = $1 AND n <= 0",
+    "DELETE FROM issue_days WHERE variant_id = $1 AND n <= 0",
 };
 static const char *const drop_steps[] = {
     "DELETE FROM issue_hours WHERE variant_id = $1",
     "DELETE FROM issue_days WHERE variant_id = $1",
 };
 
-/* What is counted of a share, under a number that no variant has. */
-static enum fz_code
-collect_counts(const struct store_rekey_moving *m, const struct store_rekey_share *share,
-               const struct sql_value args[3], struct fz_error *err)
-{
-    struct sql *tx = m->r->store->sql;
-    enum fz_code code = FZ_OK;
-    /* 0: hours. */
-    for (int term = 0; code == FZ_OK && term < STORE_TERMS; term++) {
-        const char *column = store_term_kinds[term].column;
-        if (term && (!store_term_kinds[term].is_daily || !column))
-            continue;
-        FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text = fz_buffer_make(0);
-        if (term)
-            fz_buffer_printf(&text,
-                             "INSERT INTO issue_days (variant_id, field, term_id, day, n) SELECT "
-                             "$1, %d, f.%s, f.received_ms / 86400000, count(*) ",
-                             term, column);
-        else
-            fz_buffer_text(&text, "INSERT INTO issue_hours (variant_id, hour, n) SELECT $1, "
-                                  "f.received_ms / 3600000, count(*) ");
-        add_theirs(m, share, &text);
-        if (term)
-            fz_buffer_printf(&text, " AND f.%s > 0 GROUP BY f.%s, f.received_ms / 86400000", column,
-                             column);
-        else
-            fz_buffer_text(&text, " GROUP BY f.received_ms / 3600000");
-        code = fz_buffer_done(&text, err);
-        if (code == FZ_OK)
-            code = sql_exec(tx, fz_buffer_cstr(&text), args, 3, NULL, err);
-    }
-    return code;
-}
-
-/* Some reports of a variant become those of another. */
-static enum fz_code
-move_part(const struct store_rekey_moving *m, const struct store_rekey_share *share,
-          struct fz_error *err)
-{
-    struct sql *tx = m->r->store->sql;
-    const struct store_rekey_place *to = &m->places[share->place];
-    const int64_t from = m->rows[share->row].id;
-    const struct sql_value collect[] = {sql_int(-from), sql_int(from), sql_int(to->key_id)};
-    const struct sql_value give[] = {sql_int(-from), sql_int(to->id)};
-    const struct sql_value move[] = {sql_int(from), sql_int(to->id), sql_int(to->key_id)};
-    enum fz_code code = collect_counts(m, share, collect, err);
-    if (code == FZ_OK)
-        code = run(tx, give_steps, FZ_ARRAY_LEN(give_steps), give, 2, err);
-    if (code == FZ_OK)
-        code = run(tx, take_steps, FZ_ARRAY_LEN(take_steps), collect, 2, err);
-    if (code == FZ_OK)
-        code = run(tx, drop_steps, FZ_ARRAY_LEN(drop_steps), give, 1, err);
-    if (code != FZ_OK)
-        return code;
-    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text = fz_buffer_make(0);
-    fz_buffer_printf(&text,
-                     "UPDATE facts SET variant_id = $2 WHERE %svariant_id = $1 AND stack_key > 0 "
-                     "AND stack_key IN (SELECT key FROM stacks WHERE key_id = $3)",
-                     store_rekey_by_stacks(m, share) ? tx->driver->no_index : "");
-    code = fz_buffer_done(&text, err);
-    return code == FZ_OK ? sql_exec(tx, fz_buffer_cstr(&text), move, 3, NULL, err) : code;
-}
-
-/* All reports of a variant do. */
+/* All reports of a variant become those of another. */
 static enum fz_code
 move_all(struct sql *tx, int64_t from, int64_t to, struct fz_error *err)
 {
@@ -385,39 +301,71 @@ move_all(struct sql *tx, int64_t from, int64_t to, struct fz_error *err)
                          : code;
 }
 
-/* When the first and the last counted report of the variant were received. */
+/* How many counted reports the variant has, and when the first and the last were received. */
 static enum fz_code
-put_times(struct sql *tx, int64_t variant_id, int64_t n_more, struct fz_error *err)
+put_times(struct sql *tx, const struct store_rekey_place *place, struct fz_error *err)
 {
-    const struct sql_value args[] = {sql_int(variant_id), sql_int(n_more)};
+    const struct sql_value args[] = {sql_int(place->id), sql_int(place->n_counted)};
     return sql_exec(tx,
-                    "UPDATE variants SET n_reports = n_reports + $2, first_ms = coalesce((SELECT "
-                    "received_ms FROM facts WHERE variant_id = $1 AND is_counted = 1 ORDER BY "
-                    "received_ms LIMIT 1), first_ms), last_ms = coalesce((SELECT received_ms FROM "
-                    "facts WHERE variant_id = $1 AND is_counted = 1 ORDER BY received_ms DESC "
-                    "LIMIT 1), last_ms) WHERE id = $1",
+                    "UPDATE variants SET n_reports = $2, first_ms = coalesce((SELECT received_ms "
+                    "FROM facts WHERE variant_id = $1 AND is_counted = 1 ORDER BY received_ms "
+                    "LIMIT 1), first_ms), last_ms = coalesce((SELECT received_ms FROM facts WHERE "
+                    "variant_id = $1 AND is_counted = 1 ORDER BY received_ms DESC LIMIT 1), "
+                    "last_ms) WHERE id = $1",
                     args, 2, NULL, err);
 }
 
+/* Variants that go to others with all their reports; the others have their facts already. */
 static enum fz_code
 move_facts(const struct store_rekey_moving *m, struct fz_error *err)
 {
     struct sql *tx = m->r->store->sql;
     enum fz_code code = FZ_OK;
     for (size_t i = 0; code == FZ_OK && i < m->n_shares; i++) {
-        const struct store_rekey_share *share = &m->shares[i];
-        const struct store_rekey_row *row = &m->rows[share->row];
-        const struct store_rekey_place *to = &m->places[share->place];
-        if (to->id == row->id)
+        const struct store_rekey_row *row = &m->rows[m->shares[i].row];
+        const struct store_rekey_place *to = &m->places[m->shares[i].place];
+        if (to->id != row->id && !row->is_parted)
+            code = move_all(tx, row->id, to->id, err);
+    }
+    for (size_t i = 0; code == FZ_OK && i < m->n_rows; i++) {
+        const struct sql_value args[] = {sql_int(m->rows[i].id)};
+        if (m->rows[i].is_parted)
+            code = run(tx, clean_steps, FZ_ARRAY_LEN(clean_steps), args, 1, err);
+    }
+    /* Of each variant that facts have left or come to. */
+    bool *is_changed = fz_arena_array(m->r->arena, m->n_places + 1, sizeof(*is_changed));
+    if (!is_changed)
+        return fz_arena_fail(m->r->arena, err);
+    for (size_t i = 0; i < m->n_shares; i++) {
+        const struct store_rekey_row *row = &m->rows[m->shares[i].row];
+        if (m->places[m->shares[i].place].id == row->id)
             continue;
-        code = store_variant_facts_changed(tx, m->r->project_id, row->id, err);
-        if (code != FZ_OK)
-            return code;
-        code = row->n_parts == 1 ? move_all(tx, row->id, to->id, err) : move_part(m, share, err);
-        if (code == FZ_OK)
-            code = put_times(tx, row->id, -share->n_counted, err);
-        if (code == FZ_OK)
-            code = put_times(tx, to->id, share->n_counted, err);
+        is_changed[m->shares[i].place] = true;
+        if (row->after != STORE_REKEY_NONE)
+            is_changed[row->after] = true;
+    }
+    for (size_t i = 0; code == FZ_OK && i < m->n_places; i++) {
+        if (is_changed[i])
+            code = put_times(tx, &m->places[i], err);
+    }
+    return code;
+}
+
+/* Days whose facts get another variant, before they do. */
+static enum fz_code
+note_days(const struct store_rekey_moving *m, struct fz_error *err)
+{
+    bool *is_noted = fz_arena_array(m->r->arena, m->n_rows + 1, sizeof(*is_noted));
+    enum fz_code code = FZ_OK;
+    if (!is_noted)
+        return fz_arena_fail(m->r->arena, err);
+    for (size_t i = 0; code == FZ_OK && i < m->n_shares; i++) {
+        const struct store_rekey_share *share = &m->shares[i];
+        if (m->places[share->place].id == m->rows[share->row].id || is_noted[share->row])
+            continue;
+        is_noted[share->row] = true;
+        code = store_variant_facts_changed(m->r->store->sql, m->r->project_id,
+                                           m->rows[share->row].id, err);
     }
     return code;
 }
@@ -426,11 +374,17 @@ enum fz_code
 store_rekey_facts(struct store_rekey *r, struct fz_error *err)
 {
     struct store_rekey_moving moving = {.r = r};
+    struct leaving *list = NULL;
+    size_t n = 0;
     enum fz_code code = store_rekey_places(&moving, err);
     if (code == FZ_OK)
-        code = change_issues(&moving, err);
+        code = change_issues(&moving, &list, &n, err);
     if (code == FZ_OK)
         code = put_rows(&moving, err);
+    if (code == FZ_OK)
+        code = note_days(&moving, err);
+    if (code == FZ_OK)
+        code = move_users(&moving, list, n, err);
     if (code == FZ_OK)
         code = move_facts(&moving, err);
     return code == FZ_OK ? drop_rows(&moving, err) : code;

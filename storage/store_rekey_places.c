@@ -69,15 +69,6 @@ touched_key(const struct store_rekey_moving *m, int64_t key_id)
                         : NULL;
 }
 
-bool
-store_rekey_by_stacks(const struct store_rekey_moving *moving,
-                      const struct store_rekey_share *share)
-{
-    const struct store_rekey_touched *key =
-        touched_key(moving, moving->places[share->place].key_id);
-    return key && key->n_facts < moving->rows[share->row].n_facts;
-}
-
 /* ---- places ---- */
 
 static size_t
@@ -182,9 +173,24 @@ load_rows(struct store_rekey_moving *m, struct fz_error *err)
 
 /* ---- shares ---- */
 
+/* `stack_key` 0: all of the row goes there. */
 static enum fz_code
-add_share(struct store_rekey_moving *m, size_t row, int64_t to, int64_t n_facts, int64_t n_counted,
-          struct fz_error *err)
+add_piece(struct store_rekey_moving *m, const struct store_rekey_piece *piece, struct fz_error *err)
+{
+    if (!piece->stack_key)
+        return FZ_OK;
+    struct store_rekey_piece *pieces =
+        fz_list_grow_in(m->r->arena, m->pieces, &m->pieces_room, m->n_pieces + 1, sizeof(*pieces));
+    if (!pieces)
+        return fz_arena_fail(m->r->arena, err);
+    m->pieces = pieces;
+    pieces[m->n_pieces++] = *piece;
+    return FZ_OK;
+}
+
+static enum fz_code
+add_share(struct store_rekey_moving *m, size_t row, int64_t stack_key, int64_t to,
+          const int64_t n[2], struct fz_error *err)
 {
     uint8_t sha256[STORE_REKEY_HASH];
     size_t place = m->rows[row].before;
@@ -194,13 +200,16 @@ add_share(struct store_rekey_moving *m, size_t row, int64_t to, int64_t n_facts,
         return code;
     if (to >= 0)
         m->places[place].key_issue_id = m->r->keys[to].issue_id;
-    touched_key(m, m->places[place].key_id)->n_facts += n_facts;
-    m->rows[row].n_facts += n_facts;
+    m->places[place].n_counted += n[1];
+    const struct store_rekey_piece piece = {stack_key, n[0], row, place};
+    code = add_piece(m, &piece, err);
+    if (code != FZ_OK)
+        return code;
     /* Several stacks of the row may go to one key. */
     size_t last = m->places[place].share;
     if (last && m->shares[last - 1].row == row) {
-        m->shares[last - 1].n_facts += n_facts;
-        m->shares[last - 1].n_counted += n_counted;
+        m->shares[last - 1].n_facts += n[0];
+        m->shares[last - 1].n_counted += n[1];
         return FZ_OK;
     }
     struct store_rekey_share *shares =
@@ -208,7 +217,7 @@ add_share(struct store_rekey_moving *m, size_t row, int64_t to, int64_t n_facts,
     if (!shares)
         return fz_arena_fail(m->r->arena, err);
     m->shares = shares;
-    shares[m->n_shares++] = (struct store_rekey_share){row, place, n_facts, n_counted};
+    shares[m->n_shares++] = (struct store_rekey_share){row, place, n[0], n[1]};
     m->places[place].share = m->n_shares;
     m->rows[row].n_parts++;
     return FZ_OK;
@@ -229,6 +238,7 @@ share_out(struct store_rekey_moving *m, size_t row, struct fz_error *err)
     const struct sql_value args[] = {sql_int(m->rows[row].id)};
     const struct store_rekey *r = m->r;
     struct sql_ints ints = {.n_columns = 0};
+    m->rows[row].is_parted = true;
     enum fz_code code = sql_ints_open(
         r->store->sql, columns,
         "FROM (SELECT stack_key, count(*) AS n, CAST(sum(is_counted) AS bigint) AS n_counted FROM "
@@ -239,7 +249,7 @@ share_out(struct store_rekey_moving *m, size_t row, struct fz_error *err)
         const struct store_rekey_stack *stack =
             r->n_stacks ? bsearch(&key, r->stacks, r->n_stacks, sizeof(key), compare_stacks) : NULL;
         int64_t to = stack && stack->to != SIZE_MAX ? (int64_t)stack->to : NONE_TO;
-        code = add_share(m, row, to, found[1], found[2], err);
+        code = add_share(m, row, found[0], to, &found[1], err);
     }
     sql_ints_close(&ints);
     return code;
@@ -252,7 +262,8 @@ find_shares(struct store_rekey_moving *m, struct fz_error *err)
     for (size_t i = 0; code == FZ_OK && i < m->n_rows; i++) {
         const struct store_rekey_touched *of = touched_key(m, m->places[m->rows[i].before].key_id);
         const struct sql_value args[] = {sql_int(m->rows[i].id)};
-        bool has_facts = m->rows[i].n_reports > 0;
+        const int64_t n[2] = {m->rows[i].n_reports, m->rows[i].n_reports};
+        bool has_facts = n[0] > 0;
         if (of->to == SPLIT) {
             code = share_out(m, i, err);
             continue;
@@ -262,7 +273,7 @@ find_shares(struct store_rekey_moving *m, struct fz_error *err)
             code = sql_number(m->r->store->sql, "SELECT 1 FROM facts WHERE variant_id = $1 LIMIT 1",
                               args, 1, NULL, &has_facts, err);
         if (code == FZ_OK && has_facts)
-            code = add_share(m, i, of->to, m->rows[i].n_reports, m->rows[i].n_reports, err);
+            code = add_share(m, i, 0, of->to, n, err);
     }
     return code;
 }

@@ -30,24 +30,29 @@ struct store_rekey_place {
     size_t before, after; /* the row that is here; NONE: a new one is needed */
     size_t like;          /* a row with its label */
     int64_t id;           /* of the row that is here afterwards */
+    int64_t n_counted;    /* that it has afterwards */
     size_t share;         /* that came last, index + 1 */
 };
 struct store_rekey_row {
     int64_t id, n_reports;
     size_t before, after; /* where it is; NONE: it is not needed any more */
     size_t n_parts;
-    int64_t n_facts;
+    bool is_parted; /* its pieces are known */
 };
 /* A key that stacks leave or come to. */
 struct store_rekey_touched {
     int64_t key_id;
-    int64_t to;      /* where its stacks go; private to store_rekey_places.c */
-    int64_t n_facts; /* that its stacks have afterwards */
+    int64_t to; /* where its stacks go; private to store_rekey_places.c */
 };
 /* Reports of a row that go to a place. */
 struct store_rekey_share {
     size_t row, place;
     int64_t n_facts, n_counted;
+};
+/* Those of one stack, of a row whose stacks part. */
+struct store_rekey_piece {
+    int64_t stack_key, n_facts;
+    size_t row, place;
 };
 
 struct store_rekey_moving {
@@ -60,13 +65,14 @@ struct store_rekey_moving {
     size_t n_rows, rows_room;
     struct store_rekey_share *shares; /* the largest first */
     size_t n_shares, shares_room;
+    struct store_rekey_piece *pieces;
+    size_t n_pieces, pieces_room;
+    int64_t *whole; /* issues that go to one other with all their reports, sorted */
+    size_t n_whole;
     struct store_rekey_touched *touched; /* by number */
     size_t n_touched;
 };
 
-/* Are the facts of a share found with fewer looks by the stacks of its key than by its variant? */
-bool store_rekey_by_stacks(const struct store_rekey_moving *moving,
-                           const struct store_rekey_share *share);
 /* Find out all of it. Memory is the arena's of moving->r. */
 FZ_MUST_CHECK enum fz_code store_rekey_places(struct store_rekey_moving *moving,
                                               struct fz_error *err);

@@ -177,7 +177,11 @@ apply_once(struct store *store, int64_t project_id, const struct store_rules_cha
     /* Before the lock, for which the ends of reports wait: making keys takes the most time. */
     enum fz_code code = store_rekey_load(&r, err);
     if (code == FZ_OK)
+        code = sql_bulk_start(store->sql, err);
+    if (code == FZ_OK) {
         code = apply(&r, arena, &effect, err);
+        sql_bulk_end(store->sql);
+    }
     effect.version = r.version;
     if (code == FZ_OK)
         *ret = effect;

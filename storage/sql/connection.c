@@ -61,6 +61,24 @@ sql_serve_requests(struct sql *sql, struct fz_error *err)
 }
 
 enum fz_code
+sql_bulk_start(struct sql *sql, struct fz_error *err)
+{
+    return sql_script(sql, sql->driver->for_bulk, err);
+}
+
+void
+sql_bulk_end(struct sql *sql)
+{
+    if (!sql->connected || sql->broken)
+        return;
+    enum fz_code code = sql->driver->script(sql, sql->driver->after_bulk, NULL);
+    if (code == FZ_OK && sql->for_requests)
+        code = sql->driver->script(sql, sql->driver->for_requests, NULL);
+    if (code != FZ_OK)
+        sql->broken = true; /* a new connection has what others have */
+}
+
+enum fz_code
 sql_now(struct sql *sql, int64_t *ret_ms, struct fz_error *err)
 {
     return sql->driver->now(sql, ret_ms, err);

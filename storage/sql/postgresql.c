@@ -404,6 +404,8 @@ sql_postgresql_create(struct sql **ret, struct fz_error *err)
         .begin = "BEGIN ISOLATION LEVEL READ COMMITTED",
         .notify = "NOTIFY framezero",
         .for_requests = "SET lock_timeout = '1500ms'; SET statement_timeout = '30s'",
+        .for_bulk = "SET statement_timeout = '300s'; SET work_mem = '64MB'",
+        .after_bulk = "SET statement_timeout = '120s'; RESET work_mem",
         .bytes_query = "SELECT pg_database_size(current_database())",
         .connect = pg_connect,
         .disconnect = pg_disconnect,

@@ -47,6 +47,10 @@ void sql_closep(struct sql **sql);
 /* As store_serve_requests(). */
 FZ_MUST_CHECK enum fz_code sql_serve_requests(struct sql *sql, struct fz_error *err);
 
+/* Before a transaction that changes a great part of the database: more memory and time for it. Then back, also after a failure. */
+FZ_MUST_CHECK enum fz_code sql_bulk_start(struct sql *sql, struct fz_error *err);
+void sql_bulk_end(struct sql *sql);
+
 /* Several statements without parameters; for migrations. */
 FZ_MUST_CHECK enum fz_code sql_script(struct sql *sql, const char *script, struct fz_error *err);
 
@@ -190,6 +194,7 @@ struct sql_driver {
     const char *notify;       /* sql_notify(); NULL: those who wait need none */
     const char *bytes_query;  /* the size of the database */
     const char *for_requests; /* what sets a connection up for short waits and little memory */
+    const char *for_bulk, *after_bulk; /* for a transaction that changes much, and back */
     enum fz_code (*connect)(struct sql *sql, struct fz_error *err);
     void (*disconnect)(struct sql *sql);
     enum fz_code (*script)(struct sql *sql, const char *script, struct fz_error *err);

@@ -401,6 +401,9 @@ sql_sqlite_create(struct sql **ret, struct fz_error *err)
          * another connection has written. */
         .begin = "BEGIN IMMEDIATE",
         .for_requests = "PRAGMA cache_size = -4096",
+        /* Pages that do not fit are written to the log, again and again. */
+        .for_bulk = "PRAGMA cache_size = -262144",
+        .after_bulk = "PRAGMA cache_size = -16384; PRAGMA shrink_memory",
         .bytes_query = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size",
         .connect = sqlite_connect,
         .disconnect = sqlite_disconnect,

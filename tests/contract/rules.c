@@ -333,6 +333,33 @@ test_parts_of_variants(void **state)
     assert_int_equal(contract_count(c, "SELECT count(*) FROM issue_days WHERE variant_id < 0"), 0);
 }
 
+/* Many stacks of one variant part, more than one statement writes; then all come together again. */
+static void
+test_many_stacks_part(void **state)
+{
+    enum { STACKS = 150 };
+    struct contract *c = *state;
+    static char names[STACKS][8];
+    static const char *apart[2 * STACKS + 1], *before[2 * STACKS + 1];
+    char user[16];
+    for (int s = 0; s < STACKS; s++) {
+        snprintf(names[s], sizeof(names[s]), "s%d", s);
+        apart[2 * s] = apart[2 * s + 1] = before[2 * s] = names[s];
+        before[2 * s + 1] = "one";
+        snprintf(user, sizeof(user), "user %d", s % 7);
+        add(c, names[s], "one", "x", user);
+    }
+    add(c, "s0", "one", "y", "anna");
+    struct store_rules_effect done = apply(c, apart, "apart");
+    assert_int_equal(done.n_new, STACKS - 1);
+    assert_int_equal(contract_issue(c, 1).n_reports, 2);
+    assert_int_equal(contract_issue(c, STACKS).n_users, 1);
+    undo(c, before);
+    assert_int_equal(contract_issue(c, 1).n_reports, STACKS + 1);
+    assert_int_equal(contract_issue(c, 1).n_users, 8);
+    assert_int_equal(contract_issue(c, STACKS).merged_into, 1);
+}
+
 /* A key that goes to a new one as a whole takes its variants along: no fact is rewritten. */
 static void
 test_whole_keys_rewrite_nothing(void **state)
@@ -468,7 +495,8 @@ contract_run_rules(void)
         contract_test(test_split_off_stays),       contract_test(test_key_comes_back),
         contract_test(test_stack_without_reports), contract_test(test_try_changes_nothing),
         contract_test(test_parts_of_variants),     contract_test(test_whole_keys_rewrite_nothing),
-        contract_test(test_random_rules),          contract_test(test_many_at_once),
+        contract_test(test_many_stacks_part),      contract_test(test_random_rules),
+        contract_test(test_many_at_once),
     };
     return cmocka_run_group_tests_name("rules", tests, NULL, NULL);
 }
