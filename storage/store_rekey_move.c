@@ -32,7 +32,8 @@ put_key(struct store_rekey *r, struct store_rekey_key *key, int64_t like, struct
                                &key->issue_id, &number, err);
     if (code == FZ_OK)
         code = store_rekey_remember(r, key->issue_id, err);
-    if (code == FZ_OK)
+    /* A key without reports is parked where it is: the first report that comes revives its issue (store_keys.c). */
+    if (code == FZ_OK && key->has_reports)
         code = store_rekey_revive(r, key->issue_id, err);
     const struct sql_value args[] = {sql_int(r->project_id),
                                      sql_blob(fz_span_make(key->sha256, FZ_SHA256_LEN)),

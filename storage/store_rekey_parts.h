@@ -7,7 +7,7 @@
 
 #include "storage/store_rekey_places.h"
 
-/* Once places have their ids and moving->whole is known. Leaves counts of 0 behind. */
+/* Once places have their ids and moving->whole is known. Counts of 0 remain. */
 FZ_MUST_CHECK enum fz_code store_rekey_parts(struct store_rekey_moving *moving,
                                              struct fz_error *err);
 /* Do all reports of this issue go to one other? */

@@ -115,6 +115,7 @@ int contract_run_users(void);
 int contract_run_issue_actions(void);
 int contract_run_lists(void);
 int contract_run_rules(void);
+int contract_run_rules_many(void);
 int contract_run_similar(void);
 
 #endif
