@@ -42,6 +42,14 @@ void store_closep(struct store **store);
 FZ_MUST_CHECK enum fz_code store_migrate(const char *database_url, unsigned *ret_applied,
                                          struct fz_error *err);
 
+/* An SQLite database as it is at one moment, into the new file `path`, readable by its owner only. Others go on writing
+ * meanwhile. `on_copied` is called now and then, with bytes. UNSUPPORTED: PostgreSQL has tools for that. */
+typedef void (*store_copied_fn)(void *user, uint64_t copied, uint64_t total);
+FZ_MUST_CHECK enum fz_code store_copy(struct store *store, const char *path,
+                                      store_copied_fn on_copied, void *user, struct fz_error *err);
+/* Whether the pages and tables of an SQLite database are sound. MALFORMED, with what is not; UNSUPPORTED as above. */
+FZ_MUST_CHECK enum fz_code store_check_pages(struct store *store, struct fz_error *err);
+
 /* FZ_OK if the database answers and can write. For /readyz. */
 FZ_MUST_CHECK enum fz_code store_ping(struct store *store, struct fz_error *err);
 

@@ -43,22 +43,68 @@ store_blob_is_gone(const struct store *store)
     return store->blob_is_gone;
 }
 
-/* Chunks that expired still name their blobs until both are deleted. */
+/* Every column that names blobs, and the rows whose name counts. Chunks that expired still name their blobs until both are
+ * deleted. */
+#define NAMES(WITH)                                                                                                                                                  \
+    WITH("uploads", "blob_sha256", "state = 'queued'")                                                                                                               \
+    " UNION " WITH(                                                                                                                                                  \
+        "uploads", "map_sha256",                                                                                                                                     \
+        "state = 'queued' AND map_sha256 IS NOT NULL") " UNION " WITH("symbol_files",                                                                                \
+                                                                      "file_sha256",                                                                                 \
+                                                                      "1 = 1") " UNION " WITH("sy"                                                                   \
+                                                                                              "mb"                                                                   \
+                                                                                              "ol"                                                                   \
+                                                                                              "_f"                                                                   \
+                                                                                              "il"                                                                   \
+                                                                                              "e"                                                                    \
+                                                                                              "s",                                                                   \
+                                                                                              "in"                                                                   \
+                                                                                              "de"                                                                   \
+                                                                                              "x_"                                                                   \
+                                                                                              "sh"                                                                   \
+                                                                                              "a2"                                                                   \
+                                                                                              "5"                                                                    \
+                                                                                              "6",                                                                   \
+                                                                                              "in"                                                                   \
+                                                                                              "de"                                                                   \
+                                                                                              "x_"                                                                   \
+                                                                                              "sh"                                                                   \
+                                                                                              "a2"                                                                   \
+                                                                                              "56"                                                                   \
+                                                                                              " I"                                                                   \
+                                                                                              "S "                                                                   \
+                                                                                              "NO"                                                                   \
+                                                                                              "T "                                                                   \
+                                                                                              "NU"                                                                   \
+                                                                                              "L"                                                                    \
+                                                                                              "L") " UNION " WITH("assembled_files",                                 \
+                                                                                                                  "blob_sha256",                                     \
+                                                                                                                  "kind <> 'symbols'") " UNION " WITH("chunks",      \
+                                                                                                                                                      "blob_sha256", \
+                                                                                                                                                      "1 = 1")
+#define ONE(table, column, rows) "SELECT 1 FROM " table " WHERE " column " = $1 AND " rows
+#define ALL(table, column, rows) "SELECT " column " FROM " table " WHERE " rows
+
 static enum fz_code
 is_named(struct sql *sql, const char *sha256, bool *ret, struct fz_error *err)
 {
     const struct sql_value args[] = {sql_text(sha256)};
-    return sql_number(
-        sql,
-        "SELECT 1 WHERE "
-        "EXISTS (SELECT 1 FROM uploads WHERE blob_sha256 = $1 AND state = 'queued') OR "
-        "EXISTS (SELECT 1 FROM uploads WHERE map_sha256 = $1 AND state = 'queued' AND map_sha256 "
-        "IS NOT NULL) OR "
-        "EXISTS (SELECT 1 FROM symbol_files WHERE file_sha256 = $1) OR "
-        "EXISTS (SELECT 1 FROM symbol_files WHERE index_sha256 = $1 AND index_sha256 IS NOT NULL) "
-        "OR EXISTS (SELECT 1 FROM assembled_files WHERE blob_sha256 = $1 AND kind <> 'symbols') OR "
-        "EXISTS (SELECT 1 FROM chunks WHERE blob_sha256 = $1)",
-        args, 1, NULL, ret, err);
+    return sql_number(sql, NAMES(ONE), args, 1, NULL, ret, err);
+}
+
+enum fz_code
+store_blob_names(struct store *store, store_blob_fn on_name, void *user, struct fz_error *err)
+{
+    FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
+    char name[FZ_SHA256_TEXT];
+    enum fz_code code = sql_query(store->sql, NAMES(ALL), NULL, 0, &rows, err);
+    while (sql_row(&rows, &code, err)) {
+        sql_col_copy(&rows, 0, name, sizeof(name));
+        code = on_name(user, name, err);
+        if (code != FZ_OK)
+            break;
+    }
+    return code;
 }
 
 /* ---- sweep ---- */

@@ -35,4 +35,9 @@ FZ_MUST_CHECK enum fz_code store_blob_scan(struct store *store, struct blob_stor
                                            int64_t age_ms, size_t *ret_n_noted,
                                            struct fz_error *err);
 
+/* Call `on_name` with each blob that a row names, once. Its failure ends the list. */
+typedef enum fz_code (*store_blob_fn)(void *user, const char *sha256, struct fz_error *err);
+FZ_MUST_CHECK enum fz_code store_blob_names(struct store *store, store_blob_fn on_name, void *user,
+                                            struct fz_error *err);
+
 #endif

@@ -2,6 +2,7 @@
 #include "storage/store_terms.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "storage/store_migrate.h"
 
@@ -149,4 +150,28 @@ store_counts(struct store *store, struct store_counts *ret, struct fz_error *err
     counts.database_bytes = (uint64_t)bytes;
     *ret = counts;
     return FZ_OK;
+}
+
+/* ---- copies ---- */
+
+enum fz_code
+store_copy(struct store *store, const char *path, store_copied_fn on_copied, void *user,
+           struct fz_error *err)
+{
+    return sql_copy(store->sql, path, on_copied, user, err);
+}
+
+enum fz_code
+store_check_pages(struct store *store, struct fz_error *err)
+{
+    char found[256] = "";
+    FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
+    if (!store->sql->driver->copy)
+        return fz_fail(err, FZ_E_UNSUPPORTED, "only a database of SQLite is checked here");
+    enum fz_code code = sql_query(store->sql, "PRAGMA quick_check(1)", NULL, 0, &rows, err);
+    if (sql_row(&rows, &code, err))
+        sql_col_copy(&rows, 0, found, sizeof(found));
+    if (code == FZ_OK && strcmp(found, "ok") != 0)
+        code = fz_fail(err, FZ_E_MALFORMED, "the database is damaged: %s", found);
+    return code;
 }

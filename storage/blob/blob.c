@@ -1,6 +1,9 @@
 /* The entry to blobs: which store a URL names, and what all of them have in common. */
 #include "storage/blob/blob.h"
 
+#include <string.h>
+
+#include "base/file.h"
 #include "base/text.h"
 #include "storage/blob/blob_ops.h"
 
@@ -50,6 +53,39 @@ enum fz_code
 blob_get_fd(struct blob_store *blobs, const char *sha256, int *ret_fd, struct fz_error *err)
 {
     return is_name(sha256) ? blobs->ops->get_fd(blobs, sha256, ret_fd, err) : no_blob(err);
+}
+
+/* The bytes of `from` are hashed before they are put, so that a damaged blob gets no name. */
+static enum fz_code
+copy_bytes(int from, int to, char ret_sha256[FZ_SHA256_TEXT], struct fz_error *err)
+{
+    FZ_CLEANUP(fz_map_close) struct fz_map map = {{NULL, 0}};
+    enum fz_code code = fz_map_open_fd(from, &map, err);
+    if (code == FZ_OK)
+        code = fz_file_write_fd(to, map.bytes, err);
+    if (code == FZ_OK)
+        fz_sha256_hex(map.bytes, ret_sha256);
+    return code;
+}
+
+enum fz_code
+blob_copy(struct blob_store *from, struct blob_store *to, const char *sha256, uint64_t *ret_size,
+          struct fz_error *err)
+{
+    char found[FZ_SHA256_TEXT];
+    FZ_CLEANUP(fz_closep) int source = -1;
+    FZ_CLEANUP(fz_closep) int copy = -1;
+    *ret_size = 0;
+    if (blob_is_there(to, sha256))
+        return FZ_OK;
+    enum fz_code code = blob_get_fd(from, sha256, &source, err);
+    if (code == FZ_OK)
+        code = blob_temp(to, &copy, err);
+    if (code == FZ_OK)
+        code = copy_bytes(source, copy, found, err);
+    if (code == FZ_OK && strcmp(found, sha256) != 0)
+        code = fz_fail(err, FZ_E_MALFORMED, "the bytes of blob %s are damaged", sha256);
+    return code == FZ_OK ? blob_put_fd(to, copy, found, ret_size, err) : code;
 }
 
 enum fz_code

@@ -29,6 +29,9 @@ FZ_MUST_CHECK enum fz_code blob_put_fd(struct blob_store *blobs, int fd,
 /* A read-only descriptor, owned by the caller. NOT_FOUND. */
 FZ_MUST_CHECK enum fz_code blob_get_fd(struct blob_store *blobs, const char *sha256, int *ret_fd,
                                        struct fz_error *err);
+/* One blob into another store, unless it is there. MALFORMED: its bytes are damaged, and nothing was put. NOT_FOUND. */
+FZ_MUST_CHECK enum fz_code blob_copy(struct blob_store *from, struct blob_store *to,
+                                     const char *sha256, uint64_t *ret_size, struct fz_error *err);
 FZ_MUST_CHECK enum fz_code blob_delete(struct blob_store *blobs, const char *sha256,
                                        struct fz_error *err);
 bool blob_is_there(struct blob_store *blobs, const char *sha256);

@@ -103,3 +103,13 @@ sql_wait_change(struct sql *sql, int64_t timeout_ms)
 {
     sql->driver->wait_change(sql, timeout_ms);
 }
+
+enum fz_code
+sql_copy(struct sql *sql, const char *path, sql_copied_fn on_copied, void *user,
+         struct fz_error *err)
+{
+    if (!sql->driver->copy)
+        return fz_fail(err, FZ_E_UNSUPPORTED, "a database of %s is copied with its own tools",
+                       sql->driver->name);
+    return sql->driver->copy(sql, path, on_copied, user, err);
+}

@@ -168,6 +168,14 @@ bool sql_try_again(const struct sql *sql, enum fz_code code, int *n_tries);
 FZ_MUST_CHECK enum fz_code sql_lock(struct sql *tx, int64_t number, bool exclusive,
                                     struct fz_error *err);
 
+/* ---- copies ---- */
+
+typedef void (*sql_copied_fn)(void *user, uint64_t copied, uint64_t total);
+/* The database as it is at one moment into the new file `path`, while others go on writing. `on_copied` is called now and
+ * then with bytes. UNSUPPORTED: the engine has tools of its own. CONFLICT: the file is there already. */
+FZ_MUST_CHECK enum fz_code sql_copy(struct sql *sql, const char *path, sql_copied_fn on_copied,
+                                    void *user, struct fz_error *err);
+
 /* ---- engines ---- */
 
 struct sql_driver {
@@ -214,6 +222,9 @@ struct sql_driver {
     enum fz_code (*clock)(struct sql *sql, int64_t *ret_ms, struct fz_error *err);
     void (*boot)(struct sql *sql, char ret[SQL_BOOT_TEXT]);
     void (*wait_change)(struct sql *sql, int64_t timeout_ms);
+    /* As sql_copy(); NULL: UNSUPPORTED. */
+    enum fz_code (*copy)(struct sql *sql, const char *path, sql_copied_fn on_copied, void *user,
+                         struct fz_error *err);
 };
 
 /* What both engines have in common; the first member of theirs, which is on the heap. */

@@ -377,6 +377,57 @@ sqlite_wait_change(struct sql *sql, int64_t timeout_ms)
     }
 }
 
+/* Pages of one step: 16 MB. */
+enum { COPY_PAGES = 1024 };
+
+static int
+copy_pages(sqlite3_backup *backup, int64_t page_size, sql_copied_fn on_copied, void *user)
+{
+    int rc = SQLITE_OK;
+    while (rc == SQLITE_OK) {
+        rc = sqlite3_backup_step(backup, COPY_PAGES);
+        int64_t total = sqlite3_backup_pagecount(backup);
+        int64_t left = sqlite3_backup_remaining(backup);
+        on_copied(user, (uint64_t)((total - left) * page_size), (uint64_t)(total * page_size));
+    }
+    return rc == SQLITE_DONE ? SQLITE_OK : rc;
+}
+
+static enum fz_code
+sqlite_copy(struct sql *sql, const char *path, sql_copied_fn on_copied, void *user,
+            struct fz_error *err)
+{
+    struct sqlite *lite = self(sql);
+    sqlite3 *to = NULL;
+    int64_t page_size = 0;
+    FZ_CLEANUP(fz_closep) int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return fz_fail_errno(err, "cannot create %s", path);
+    fz_closep(&fd);
+    enum fz_code code = sql_number(sql, "PRAGMA page_size", NULL, 0, &page_size, NULL, err);
+    /* One transaction for all steps: after a write of others a step would begin again. */
+    if (code == FZ_OK)
+        code = sqlite_script(sql, "BEGIN; SELECT 1 FROM sqlite_master", err);
+    if (code != FZ_OK)
+        return code;
+    int rc = sqlite3_open_v2(
+        path, &to, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, NULL);
+    sqlite3_backup *backup =
+        rc == SQLITE_OK ? sqlite3_backup_init(to, "main", lite->db, "main") : NULL;
+    if (backup) {
+        rc = copy_pages(backup, page_size, on_copied, user);
+        int end = sqlite3_backup_finish(backup);
+        rc = rc == SQLITE_OK ? end : rc;
+    } else if (rc == SQLITE_OK) {
+        rc = sqlite3_extended_errcode(to);
+    }
+    if (rc != SQLITE_OK)
+        code = fz_fail(err, code_of(rc), "%s: %s", path, sqlite3_errstr(rc));
+    sqlite3_close_v2(to);
+    sqlite_rollback(sql);
+    return code;
+}
+
 enum fz_code
 sql_sqlite_create(struct sql **ret, struct fz_error *err)
 {
@@ -422,6 +473,7 @@ sql_sqlite_create(struct sql **ret, struct fz_error *err)
         .clock = sqlite_clock,
         .boot = sqlite_boot,
         .wait_change = sqlite_wait_change,
+        .copy = sqlite_copy,
     };
     struct sqlite *lite = calloc(1, sizeof(*lite));
     if (!lite)
