@@ -22,6 +22,7 @@
  */
 #include <stdlib.h>
 
+#include "storage/store_changed.h"
 #include "storage/store_record.h"
 #include "storage/store_runs.h"
 
@@ -179,6 +180,39 @@ finish_report(struct store *store, struct ending *ending, struct store_record *r
     return code;
 }
 
+/* Is it the first one of the batch that came to its issue? */
+static bool
+is_first_of_issue(const struct ending *endings, size_t i)
+{
+    int64_t issue_id = endings[i].recorded.fact.issue_id;
+    for (size_t k = 0; k < i; k++) {
+        if (endings[k].recorded.fact.issue_id == issue_id)
+            return false;
+    }
+    return issue_id != 0;
+}
+
+static enum fz_code
+count_changes(struct store *store, const struct ending *endings, size_t n,
+              const struct store_record *record, struct fz_error *err)
+{
+    struct store_changed changed = {.project_id = record->project_id,
+                                    .n = {[STORE_CHANGE_NEW_ISSUE] = record->n_new_issues},
+                                    .new_issue_id = record->new_issue_id};
+    for (size_t i = 0; i < n; i++) {
+        /* Not those that only answer a request, nor those that will be done again first. */
+        if (!endings[i].row.is_kept)
+            continue;
+        changed.n[STORE_CHANGE_REPORT]++;
+        changed.report = endings[i].row.id;
+        if (!is_first_of_issue(endings, i))
+            continue;
+        changed.n[STORE_CHANGE_ISSUE]++;
+        changed.issue_id = endings[i].recorded.fact.issue_id;
+    }
+    return store_changed_count(store, &changed, err);
+}
+
 static enum fz_code
 finish_batch(struct store *store, struct ending *endings, size_t n, struct store_record *record,
              struct fz_error *err)
@@ -200,7 +234,7 @@ finish_batch(struct store *store, struct ending *endings, size_t n, struct store
     if (code == FZ_OK)
         code = store_record_end(record, err);
     if (code == FZ_OK)
-        code = sql_notify(tx, err);
+        code = count_changes(store, endings, n, record, err);
     return code == FZ_OK ? sql_commit(&tx, err) : code;
 }
 
@@ -298,14 +332,17 @@ next_symbol_seq(struct sql *tx, int64_t project_id, int64_t *ret, struct fz_erro
 
 static enum fz_code
 end_upload(struct store *store, const struct store_job *job, const char *result,
-           struct fz_error *err)
+           bool *ret_is_rebuild, struct fz_error *err)
 {
+    int64_t is_rebuild = 0;
     const struct sql_value args[] = {sql_int(job->project_id), sql_text(job->subject),
                                      sql_text(result)};
-    enum fz_code code = sql_exec(store->sql,
-                                 "UPDATE uploads SET state = 'done', result = $3, error = NULL, "
-                                 "error_code = 0 WHERE project_id = $1 AND id = $2",
-                                 args, FZ_ARRAY_LEN(args), NULL, err);
+    enum fz_code code = sql_number(store->sql,
+                                   "UPDATE uploads SET state = 'done', result = $3, error = NULL, "
+                                   "error_code = 0 WHERE project_id = $1 AND id = $2 RETURNING "
+                                   "rebuild",
+                                   args, FZ_ARRAY_LEN(args), &is_rebuild, NULL, err);
+    *ret_is_rebuild = is_rebuild != 0;
     if (code == FZ_OK)
         code = store_upload_drop_blob(store->sql, job, err);
     return code == FZ_OK ? store_job_delete(store, job->id, err) : code;
@@ -337,8 +374,10 @@ register_symbols(struct store *store, const struct store_job *job, struct store_
         /* Reports above this key are claimed after the commit and see the files themselves. */
         code = sql_number(tx, "SELECT coalesce(max(key), 0) FROM reports", NULL, 0, ret_last_report,
                           NULL, err);
+    const struct store_changed changed = {.project_id = job->project_id,
+                                          .n = {[STORE_CHANGE_SYMBOLS] = n}};
     if (code == FZ_OK)
-        code = sql_notify(tx, err);
+        code = store_changed_count(store, &changed, err);
     return code == FZ_OK ? sql_commit(&tx, err) : code;
 }
 
@@ -363,14 +402,24 @@ finish_upload(struct store *store, const struct store_job *job, const char *resu
               struct fz_error *err)
 {
     struct store_job_row row = {0};
+    bool is_rebuild = false;
+    uint64_t n_unblocked = 0;
     FZ_CLEANUP(sql_rollbackp) struct sql *tx = NULL;
     enum fz_code code = sql_begin(store->sql, &tx, err);
     if (code == FZ_OK)
         code = store_job_lock(store, job, &row, err);
     if (code == FZ_OK)
-        code = end_upload(store, job, result, err);
+        code = end_upload(store, job, result, &is_rebuild, err);
     if (code == FZ_OK)
-        code = sql_notify(tx, err);
+        code = store_unblocked(tx, job, &n_unblocked, err);
+    /* Nobody sent what the server only builds again. */
+    const struct store_changed changed = {
+        .project_id = job->project_id,
+        .n = {[STORE_CHANGE_UPLOAD] = !is_rebuild,
+              [STORE_CHANGE_UNBLOCKED] = is_rebuild ? 0 : n_unblocked},
+        .upload = job->subject};
+    if (code == FZ_OK)
+        code = store_changed_count(store, &changed, err);
     return code == FZ_OK ? sql_commit(&tx, err) : code;
 }
 

@@ -5,6 +5,7 @@
 #include "base/json/write.h"
 #include "base/version.h"
 #include "storage/store_activity.h"
+#include "storage/store_changed.h"
 #include "storage/store_moves.h"
 #include "storage/store_newest.h"
 #include "storage/store_terms.h"
@@ -235,7 +236,7 @@ change_issue(struct store *store, int64_t project_id, int64_t number,
     if (code == FZ_OK && change->set_title)
         code = set_title(&w, err);
     if (code == FZ_OK)
-        code = sql_notify(w.tx, err);
+        code = store_changed_issue(store, project_id, w.issue.id, err);
     return code == FZ_OK ? sql_commit(&tx, err) : code;
 }
 
@@ -269,6 +270,8 @@ comment(struct store *store, int64_t project_id, int64_t number,
     json_write_close(&json, '}');
     if (code == FZ_OK)
         code = note(&w, "commented", &detail, err);
+    if (code == FZ_OK)
+        code = store_changed_issue(store, project_id, w.issue.id, err);
     return code == FZ_OK ? sql_commit(&tx, err) : code;
 }
 
@@ -363,6 +366,8 @@ unmute(struct store *store, int64_t id, int64_t project_id, int64_t now_ms, stru
                         args, FZ_ARRAY_LEN(args), &n, err);
     if (code == FZ_OK && n)
         code = store_issue_happened(tx, &what, err);
+    if (code == FZ_OK && n)
+        code = store_changed_issue(store, project_id, id, err);
     return code == FZ_OK ? sql_commit(&tx, err) : code;
 }
 

@@ -2,7 +2,7 @@
  * The ends of jobs other than success: failure, quarantine, and giving back.
  */
 #include "base/random.h"
-#include "storage/store_private.h"
+#include "storage/store_changed.h"
 
 /* Failures that the input may be the cause of (lost leases, memory) count as strikes, of which
  * STORE_JOB_ATTEMPTS are allowed. An outage around us (UNAVAILABLE) is not the input's fault: with
@@ -18,6 +18,7 @@ fail_subject(struct store *store, const struct store_job *job, enum fz_code why,
 {
     const struct sql_value args[] = {sql_int(job->project_id), sql_text(job->subject),
                                      sql_text(text), sql_int(why)};
+    struct store_changed changed = {.project_id = job->project_id};
     /* An upload's body is of no use any more; a report's is kept, to be done again. */
     if (job->kind == STORE_JOB_UPLOAD) {
         enum fz_code code =
@@ -25,12 +26,21 @@ fail_subject(struct store *store, const struct store_job *job, enum fz_code why,
                      "UPDATE uploads SET state = 'failed', error = $3, error_code = $4 "
                      "WHERE project_id = $1 AND id = $2",
                      args, 4, NULL, err);
-        return code == FZ_OK ? store_upload_drop_blob(store->sql, job, err) : code;
+        if (code == FZ_OK)
+            code = store_upload_drop_blob(store->sql, job, err);
+        changed.n[STORE_CHANGE_UPLOAD] = 1;
+        changed.upload = job->subject;
+        return code == FZ_OK ? store_changed_count(store, &changed, err) : code;
     }
-    return sql_exec(store->sql,
-                    "UPDATE reports SET status = 'failed', error = $3, wait_set = NULL, n_missing "
-                    "= 0 WHERE project_id = $1 AND id = $2",
-                    args, 3, NULL, err);
+    int64_t is_transient = 0;
+    enum fz_code code =
+        sql_number(store->sql,
+                   "UPDATE reports SET status = 'failed', error = $3, wait_set = NULL, n_missing "
+                   "= 0 WHERE project_id = $1 AND id = $2 RETURNING transient",
+                   args, 3, &is_transient, NULL, err);
+    changed.n[STORE_CHANGE_REPORT] = !is_transient;
+    changed.report = job->subject;
+    return code == FZ_OK ? store_changed_count(store, &changed, err) : code;
 }
 
 enum fz_code

@@ -89,6 +89,8 @@ new_issue(struct store_record *record, const struct store_recorded *r, int64_t *
                       "created_ms, first_ms, last_ms) VALUES ($1, $2, $3, $4, $5, $6, $7, $7) "
                       "RETURNING id",
                       args, FZ_ARRAY_LEN(args), ret, NULL, err);
+    record->n_new_issues++;
+    record->new_issue_id = *ret;
     const struct fz_columns *columns = &record->store->columns;
     const struct store_happened what = {
         .project_id = record->project_id,

@@ -5,6 +5,7 @@
 #include "base/json/write.h"
 #include "base/text.h"
 #include "storage/store_activity.h"
+#include "storage/store_changed.h"
 #include "storage/store_issue_state.h"
 #include "storage/store_terms.h"
 
@@ -211,7 +212,7 @@ merge(struct store *store, int64_t project_id, int64_t from, int64_t into, const
         code =
             sql_exec(tx, "UPDATE issues SET is_placeholder = 0 WHERE id = $1", args, 1, NULL, err);
     if (code == FZ_OK)
-        code = sql_notify(tx, err);
+        code = store_changed_issue(store, project_id, into_row.id, err);
     return code == FZ_OK ? sql_commit(&tx, err) : code;
 }
 
@@ -322,8 +323,13 @@ split(struct store *store, int64_t project_id, int64_t number, const struct want
     entry.kind = "split_from";
     if (code == FZ_OK)
         code = note(tx, &entry, "number", number, part.label, err);
+    const struct store_changed changed = {
+        .project_id = project_id,
+        .n = {[STORE_CHANGE_ISSUE] = 1, [STORE_CHANGE_NEW_ISSUE] = 1},
+        .issue_id = issue.id,
+        .new_issue_id = id};
     if (code == FZ_OK)
-        code = sql_notify(tx, err);
+        code = store_changed_count(store, &changed, err);
     if (code == FZ_OK)
         code = sql_commit(&tx, err);
     if (code == FZ_OK)

@@ -21,7 +21,7 @@ struct store {
     bool no_uploads;                     /* leave them to others */
     int64_t lanes_after;                 /* the next claim looks at projects beyond this one */
     struct store_term_cache *terms;      /* of store_terms.h; owned */
-    unsigned usage_slot;                 /* where this connection counts usage */
+    unsigned usage_slot;                 /* where this connection counts usage and changes */
     int64_t swept_sets[STORE_SET_KINDS]; /* the last set that store_sweep_rows() looked at */
     int64_t swept_ms;          /* monotonic: when transient reports were last cleared away */
     struct fz_columns columns; /* of store_set_columns() */

@@ -57,6 +57,8 @@ struct store_record {
     /* From which issues reports went to which others, each pair once. */
     struct store_move *moves;
     size_t n_moves, moves_room;
+    uint64_t n_new_issues; /* made, and the last one's id */
+    int64_t new_issue_id;
     struct store_ids old_days; /* before sealed_before, with facts that changed */
 };
 struct store_move {

@@ -1,7 +1,7 @@
 /*
  * Reports in: the same body once, the same id with another body under a new id.
  */
-#include "storage/store_private.h"
+#include "storage/store_changed.h"
 #include "storage/store_usage.h"
 
 #include <stdlib.h>
@@ -177,6 +177,28 @@ count_usage(struct store *store, struct sql *tx, const struct outcome *outcomes,
     return code;
 }
 
+/* The same for those who watch; one row for each project, in the same order. */
+static enum fz_code
+count_changes(struct store *store, const struct outcome *outcomes, size_t n, struct fz_error *err)
+{
+    struct store_changed changed = {0};
+    enum fz_code code = FZ_OK;
+    for (size_t i = 0; code == FZ_OK && i < n; i++) {
+        const struct store_report_new *item = outcomes[i].packed->item;
+        if (outcomes[i].code == FZ_OK && !outcomes[i].is_duplicate && !item->transient) {
+            changed.n[STORE_CHANGE_RECEIVED]++;
+            changed.received = outcomes[i].id;
+        }
+        bool is_last = i + 1 == n || outcomes[i + 1].packed->item->project_id != item->project_id;
+        if (!is_last || !changed.received)
+            continue;
+        changed.project_id = item->project_id;
+        code = store_changed_count(store, &changed, err);
+        changed = (struct store_changed){0};
+    }
+    return code;
+}
+
 static enum fz_code
 insert_batch(struct store *store, struct outcome *outcomes, size_t n, struct fz_error *err)
 {
@@ -211,6 +233,9 @@ insert_batch(struct store *store, struct outcome *outcomes, size_t n, struct fz_
         /* In the same commit, so that a quota never misses a report nor counts one twice. */
         code = count_usage(store, tx, outcomes, n, err);
     if (code == FZ_OK)
+        code = count_changes(store, outcomes, n, err);
+    if (code == FZ_OK)
+        /* Also workers wait, for those that only pass through. */
         code = sql_notify(tx, err);
     return code == FZ_OK ? sql_commit(&tx, err) : code;
 }

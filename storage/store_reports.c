@@ -1,3 +1,4 @@
+#include "storage/store_changed.h"
 #include "storage/store_record.h"
 #include "storage/store_request.h"
 
@@ -155,6 +156,14 @@ delete_row(struct sql *tx, struct store_run_report *report, bool *ret_transient,
 }
 
 static enum fz_code
+count_change(struct store *store, int64_t project_id, const char *id, struct fz_error *err)
+{
+    const struct store_changed changed = {
+        .project_id = project_id, .n = {[STORE_CHANGE_REPORT] = 1}, .report = id};
+    return store_changed_count(store, &changed, err);
+}
+
+static enum fz_code
 delete_report(struct store *store, int64_t project_id, const char *id, struct fz_error *err)
 {
     struct store_run_report report = {.project_id = project_id, .id = id};
@@ -170,6 +179,8 @@ delete_report(struct store *store, int64_t project_id, const char *id, struct fz
         code = store_run_forget(tx, &report, err);
     if (code == FZ_OK)
         code = store_count_reports(tx, transient ? 0 : -1, err);
+    if (code == FZ_OK && !transient)
+        code = count_change(store, project_id, id, err);
     return code == FZ_OK ? sql_commit(&tx, err) : code;
 }
 
@@ -226,7 +237,7 @@ store_report_reprocess(struct store *store, int64_t project_id, const char *id,
                         "WHERE project_id = $1 AND id = $2",
                         args, 2, NULL, err);
     if (code == FZ_OK)
-        code = sql_notify(tx, err);
+        code = count_change(store, project_id, id, err);
     return code == FZ_OK ? sql_commit(&tx, err) : code;
 }
 

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "storage/store_changed.h"
 #include "storage/store_rekey.h"
 
 /* For the stacks of a project: about 50 bytes each, and the titles of their new keys. */
@@ -161,8 +162,11 @@ apply(struct store_rekey *r, struct fz_arena *arena, struct store_rules_effect *
         code = store_rekey_move(r, err);
     if (code == FZ_OK)
         code = put_rules(r, ret, err);
+    /* Any number of them: which ones does not matter to those who watch. */
+    const struct store_changed changed = {.project_id = r->project_id,
+                                          .n = {[STORE_CHANGE_ISSUE] = 1}};
     if (code == FZ_OK)
-        code = sql_notify(tx, err);
+        code = store_changed_count(r->store, &changed, err);
     return code == FZ_OK ? sql_commit(&tx, err) : code;
 }
 

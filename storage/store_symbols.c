@@ -1,4 +1,4 @@
-#include "storage/store_private.h"
+#include "storage/store_changed.h"
 
 #include <stdio.h>
 
@@ -254,6 +254,10 @@ store_symbol_delete(struct store *store, int64_t project_id, const struct fz_uui
     /* A UUID that is not there is an answer of its own, and nothing is committed. */
     if (code == FZ_OK && n == 0)
         return no_symbol(err);
+    const struct store_changed changed = {.project_id = project_id,
+                                          .n = {[STORE_CHANGE_SYMBOLS] = n}};
+    if (code == FZ_OK)
+        code = store_changed_count(store, &changed, err);
     if (code == FZ_OK)
         code = sql_commit(&tx, err);
     if (code == FZ_OK)

@@ -1,9 +1,8 @@
 #include "storage/store_usage.h"
 
 #include "base/random.h"
+#include "storage/store_changes.h"
 #include "storage/store_private.h"
-
-enum { SLOTS = 64 };
 
 static const int64_t DAY_MS = INT64_C(24) * 3600 * 1000;
 
@@ -12,8 +11,8 @@ store_usage_slot(void)
 {
     uint8_t byte;
     fz_random(&byte, sizeof(byte));
-    /* 256 is a multiple of SLOTS, so all slots are as likely. */
-    return byte % SLOTS;
+    /* 256 is a multiple of it, so all slots are as likely. */
+    return byte % STORE_CHANGE_SLOTS;
 }
 
 enum fz_code

@@ -107,6 +107,7 @@ int contract_run_chunks(void);
 int contract_run_sessions(void);
 int contract_run_versions(void);
 int contract_run_usage(void);
+int contract_run_changes(void);
 int contract_run_memory(void);
 int contract_run_runs(void);
 int contract_run_grouping(void);

@@ -388,6 +388,7 @@ main(int argc, char **argv)
         {"sessions", contract_run_sessions},
         {"versions", contract_run_versions},
         {"usage", contract_run_usage},
+        {"changes", contract_run_changes},
         {"memory", contract_run_memory},
         {"runs", contract_run_runs},
         {"grouping", contract_run_grouping},
