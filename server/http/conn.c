@@ -8,7 +8,9 @@
  */
 #include "server/http/conn.h"
 
+#include <errno.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -190,6 +192,23 @@ http_conn_hold(struct http_conn *conn)
     if (conn->phase == HTTP_PHASE_ANSWER)
         conn->phase = HTTP_PHASE_RUNNING;
     pthread_mutex_unlock(&conn->server->lock);
+}
+
+void
+http_conn_must_take(struct http_conn *conn)
+{
+    /* Counts for bytes that were not acknowledged and for those that a full receiver keeps back (tcp(7)). */
+    unsigned ms = conn->server->limits.answer_s * 1000;
+    fz_ignore(
+        setsockopt(conn->fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &ms, sizeof(ms))); /* then later */
+}
+
+bool
+http_conn_has_hung_up(const struct http_conn *conn)
+{
+    char byte;
+    ssize_t n = recv(conn->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+    return n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR);
 }
 
 void

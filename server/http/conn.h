@@ -60,6 +60,11 @@ void http_conn_progress(struct http_conn *conn, size_t len);
 void http_conn_touch(struct http_conn *conn);
 /* The server has to make more of the answer before it moves on. */
 void http_conn_hold(struct http_conn *conn);
+/* For an answer of small pieces that may all be in the kernel's buffers: the kernel ends the connection if the client takes
+ * nothing of them for answer_s seconds. */
+void http_conn_must_take(struct http_conn *conn);
+/* Has the client closed the connection, or its side of it? While the connection is suspended. */
+bool http_conn_has_hung_up(const struct http_conn *conn);
 /* The server makes the client wait within a body, and goes on. */
 void http_conn_pause(struct http_conn *conn);
 bool http_conn_go_on(struct http_conn *conn);

@@ -48,8 +48,8 @@ struct http_server {
     size_t n_conns, n_active; /* guarded by lock; active: between header and end of the answer */
     LIST_HEAD(http_requests, http_request) pending; /* guarded by lock */
     LIST_HEAD(http_streams, http_stream) streams;   /* guarded by lock, as is the next one */
-    unsigned n_streams;
-    bool sweeper_ends, has_given_up; /* guarded by lock */
+    unsigned n_streams;                             /* that count for limit `streams` */
+    bool sweeper_ends, has_given_up;                /* guarded by lock */
     _Atomic bool stopping, stuck;
     /* Bodies in memory, of senders with a known token and of senders without; and on disk, of the
      * latter only. */

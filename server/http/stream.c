@@ -78,9 +78,9 @@ http_stream_create(struct http_request *request, const struct http_source *sourc
         return code;
     }
     pthread_mutex_lock(&server->lock);
-    bool is_full = server->n_streams >= most;
+    bool is_full = !source->has_own_limit && server->n_streams >= most;
     if (!is_full) {
-        server->n_streams++;
+        server->n_streams += !source->has_own_limit;
         LIST_INSERT_HEAD(&server->streams, stream, link);
     }
     pthread_mutex_unlock(&server->lock);
@@ -108,7 +108,7 @@ destroy(struct http_stream *stream)
     stream->source.destroy(stream->source.user);
     pthread_mutex_lock(&server->lock);
     LIST_REMOVE(stream, link);
-    server->n_streams--;
+    server->n_streams -= !stream->source.has_own_limit;
     pthread_mutex_unlock(&server->lock);
     atomic_fetch_sub(&server->metrics->http_streams, 1);
     http_content_unref(stream->now);
@@ -385,6 +385,7 @@ http_stream_attach(struct http_stream *stream)
         fz_ignore(!MHD_set_response_options(response, MHD_RF_HTTP_1_0_COMPATIBLE_STRICT,
                                             MHD_RO_END)); /* cannot fail for this flag */
     stream->mhd = stream->request->mhd;
+    http_conn_must_take(stream->request->conn);
     /* Its source reads the request, which would end with the connection. */
     atomic_fetch_add(&stream->request->refs, 1);
     pthread_mutex_lock(&server->lock);
@@ -409,6 +410,11 @@ http_stream_sweep(struct http_server *server, bool is_stuck)
             continue;
         if (stream->is_busy && (is_stuck || now - stream->busy_ms > PIECE_MS)) {
             fail(stream, &err);
+            resume(stream);
+        } else if (stream->is_suspended && stream->is_idle &&
+                   http_conn_has_hung_up(stream->request->conn)) {
+            /* libmicrohttpd does not look at suspended connections. */
+            stream->is_over = true;
             resume(stream);
         } else if (stream->is_idle && stream->due_ms && now >= stream->due_ms) {
             stream->is_idle = false;

@@ -4,7 +4,8 @@
  * A handler answers with http_respond_stream() instead of http_respond(). From then on the source's `produce` is called on the
  * threads for streams, one call at a time, whenever fewer than two pieces wait for the client. A slow client therefore holds
  * no thread; it holds two pieces, which are charged to answer_memory or answer_disk as other answers are. A client that takes
- * nothing for answer_s seconds is dropped, and one that hangs up ends the production.
+ * nothing for answer_s seconds is dropped, and one that hangs up ends the production; while the source waits, that is noticed
+ * within a tenth of a second.
  *
  * After a failure the transfer ends without the last chunk, so that the client sees it, and the log says why.
  */
@@ -37,7 +38,8 @@ struct http_source {
     void *user;
     unsigned
         idle_ms; /* for HTTP_STREAM_WAIT: longer than this the client hears nothing; 0: only wakes count */
-    bool is_plain; /* never compressed: for many small pieces, such as events */
+    bool is_plain;      /* never compressed: for many small pieces, such as events */
+    bool has_own_limit; /* does not count for limit `streams`: who makes it has a limit for it */
 };
 
 /*
