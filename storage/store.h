@@ -54,8 +54,8 @@ FZ_MUST_CHECK enum fz_code store_check_pages(struct store *store, struct fz_erro
 FZ_MUST_CHECK enum fz_code store_ping(struct store *store, struct fz_error *err);
 
 /* Sleep until something was committed by anyone (a job queued, a job done) or the time is over; may
- * wake early. SQLite: watches PRAGMA data_version every few ms; PostgreSQL: LISTEN/NOTIFY. */
-void store_wait_change(struct store *store, int64_t timeout_ms);
+ * wake early. False: nothing was. SQLite: watches PRAGMA data_version every few ms; PostgreSQL: LISTEN/NOTIFY. */
+bool store_wait_change(struct store *store, int64_t timeout_ms);
 
 /* ---- projects and tokens ---- */
 

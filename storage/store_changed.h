@@ -16,9 +16,8 @@ struct store_changed {
 
 /* Count it, and wake those who wait for changes. The last statement of a transaction, so that two which
  * count in one row do not wait for each other's other rows. */
-FZ_MUST_CHECK enum fz_code store_changed_count(struct store *store,
-                                               const struct store_changed *changed,
-                                               struct fz_error *err);
+FZ_MUST_CHECK enum fz_code
+store_changed_count(struct store *store, const struct store_changed *changed, struct fz_error *err);
 /* The same for one issue, of which 1 was changed. */
 FZ_MUST_CHECK enum fz_code store_changed_issue(struct store *store, int64_t project_id,
                                                int64_t issue_id, struct fz_error *err);

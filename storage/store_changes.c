@@ -1,7 +1,8 @@
-#include "storage/store_changed.h"
+#include "storage/store_changes.h"
 
-#include <stdio.h>
 #include <string.h>
+
+#include "storage/store_changed.h"
 
 static struct sql_value
 or_null(int64_t id)
@@ -86,9 +87,9 @@ store_changes_read(struct store *store, int64_t project_id, struct store_changes
 {
     enum { NUMBERS = 1, IDS = NUMBERS + STORE_CHANGES_N };
     static const int columns[STORE_CHANGES_N] = {
-        [STORE_CHANGE_RECEIVED] = IDS,      [STORE_CHANGE_REPORT] = IDS + 1,
-        [STORE_CHANGE_ISSUE] = IDS + 2,     [STORE_CHANGE_NEW_ISSUE] = IDS + 3,
-        [STORE_CHANGE_UPLOAD] = IDS + 4,    [STORE_CHANGE_UNBLOCKED] = -1,
+        [STORE_CHANGE_RECEIVED] = IDS,   [STORE_CHANGE_REPORT] = IDS + 1,
+        [STORE_CHANGE_ISSUE] = IDS + 2,  [STORE_CHANGE_NEW_ISSUE] = IDS + 3,
+        [STORE_CHANGE_UPLOAD] = IDS + 4, [STORE_CHANGE_UNBLOCKED] = -1,
         [STORE_CHANGE_SYMBOLS] = -1,
     };
     const struct sql_value args[] = {sql_int(project_id)};

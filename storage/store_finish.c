@@ -412,7 +412,7 @@ finish_upload(struct store *store, const struct store_job *job, const char *resu
         code = end_upload(store, job, result, &is_rebuild, err);
     if (code == FZ_OK)
         code = store_unblocked(tx, job, &n_unblocked, err);
-    /* Nobody sent what the server only builds again. */
+    /* What the server only builds again, no client has sent. */
     const struct store_changed changed = {
         .project_id = job->project_id,
         .n = {[STORE_CHANGE_UPLOAD] = !is_rebuild,

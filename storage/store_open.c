@@ -71,10 +71,10 @@ store_ping(struct store *store, struct fz_error *err)
                     NULL, 0, NULL, err);
 }
 
-void
+bool
 store_wait_change(struct store *store, int64_t timeout_ms)
 {
-    sql_wait_change(store->sql, timeout_ms);
+    return sql_wait_change(store->sql, timeout_ms);
 }
 
 /* ---- counts ---- */

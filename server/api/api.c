@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "server/api/api_events.h"
 #include "server/api/api_handlers.h"
 #include "server/api/api_object.h"
 #include "server/api/api_query.h"
@@ -22,6 +23,7 @@ static const struct api_route own_rows[] = {
     {"GET", "/api/v1/issues/{number}/reports", "issue_reports", .scope = STORE_SCOPE_READ, .run = api_issue_reports},
     {"GET", "/api/v1/issues/{number}/variants", "issue_variants", .scope = STORE_SCOPE_READ, .run = api_issue_variants},
     {"GET", "/api/v1/issues/{number}/similar", "issue_similar", .scope = STORE_SCOPE_READ, .run = api_issue_similar, .query = "limit"},
+    {"GET", "/api/v1/events", "events_get", .scope = STORE_SCOPE_READ, .run = api_events_get, .query = "seconds"},
     {"GET", "/api/v1/values", "value_list", .scope = STORE_SCOPE_READ, .run = api_value_list, .query = "field, prefix, limit"},
     {"GET", "/api/v1/query/complete", "query_complete", .scope = STORE_SCOPE_READ, .run = api_query_complete, .query = "text, at"},
     {"GET", "/api/v1/sessions", "session_list", .scope = STORE_SCOPE_READ, .run = api_session_list, .query = "limit, since, until, release"},
@@ -246,6 +248,8 @@ api_create(const struct api_config *config, struct api **ret, struct fz_error *e
     if (code == FZ_OK)
         code = api_usage_start(api, &api->usage, err);
     if (code == FZ_OK)
+        code = api_events_create(api, &api->events, err);
+    if (code == FZ_OK)
         code = api_watcher_start(api, &api->watcher, err);
     if (code == FZ_OK)
         *ret = fz_take(&api);
@@ -262,6 +266,7 @@ api_destroy(struct api *api)
     if (api->committer)
         store_committer_stop(api->committer);
     api_watcher_stop(api->watcher);
+    api_events_destroy(api->events);
     api_tokens_stop(api->tokens);
     api_rate_destroy(api->wrong_tokens);
     api_usage_stop(api->usage);

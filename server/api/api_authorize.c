@@ -310,3 +310,20 @@ api_authorize(void *app, struct http_request *request, unsigned scope, int64_t *
     *ret_token_id = grant.token_id;
     return code;
 }
+
+bool
+api_still_may(struct api *api, const struct http_request *request, unsigned scope)
+{
+    struct proof_room room;
+    struct api_proof proof;
+    struct api_grant grant = {0};
+    find_proof(api, request, scope, &room, &proof);
+    /* Not by the sender's id alone: of a user's sessions each ends by itself. */
+    enum fz_code code =
+        proof.text ? api_tokens_find(api->tokens, &proof, asked_project(request), &grant, NULL)
+                   : FZ_E_DENIED;
+    if (code != FZ_OK)
+        return code == FZ_E_UNAVAILABLE;
+    return grant.project_id == http_project_id(request) &&
+           (grant.scopes & (scope | STORE_SCOPE_ADMIN));
+}

@@ -16,6 +16,7 @@
 #include "storage/store_committer.h"
 
 struct api_watcher; /* api_watch.h */
+struct api_events;  /* api_events.h */
 
 enum { API_POOL_MAX = 32, API_ROUTES_MAX = 256 };
 
@@ -32,6 +33,7 @@ struct api {
     struct store_committer *committer;
     struct children_intake *intake;
     struct api_watcher *watcher;
+    struct api_events *events;
     struct api_tokens *tokens;
     struct api_rate *rate, *address_rate;
     struct api_rate *wrong_tokens; /* decides 429 or 401, never whether a valid token passes */
@@ -51,6 +53,10 @@ struct api {
 /* A database connection for the time of a call; give it back with api_store_put(). */
 FZ_MUST_CHECK enum fz_code api_store_get(struct api *api, struct store **ret, struct fz_error *err);
 void api_store_put(struct api *api, struct store *store);
+
+/* Is the request's token or login still valid, and has it this scope in the request's project? From any thread, for answers that
+ * take long; true while the database is away. */
+bool api_still_may(struct api *api, const struct http_request *request, unsigned scope);
 
 /* Has the request's token this scope? */
 bool api_token_may(struct api *api, const struct http_request *request, unsigned scope);

@@ -29,8 +29,8 @@ produce(void *user, struct http_stream *http FZ_UNUSED, struct fz_buffer *out,
         .project_id = run->project_id,
     };
     /* It may last for hours, which a token that was revoked must not. */
-    if (!api_token_may(api, run->request, STORE_SCOPE_READ))
-        return fz_fail(err, FZ_E_DENIED, "the token was revoked");
+    if (!api_still_may(api, run->request, STORE_SCOPE_READ))
+        return fz_fail(err, FZ_E_DENIED, "the token was revoked, or the session has ended");
     enum fz_code code = api_store_get(api, &call.store, err);
     if (code == FZ_OK)
         code = run->stream.piece(&call, run->stream.state, out, ret_step, err);

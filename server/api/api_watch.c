@@ -5,6 +5,7 @@
 
 #include "base/time.h"
 #include "server/api/api_answer.h"
+#include "server/api/api_events.h"
 #include "server/api/api_object.h"
 #include "server/upload/upload.h"
 #include "storage/store_request.h"
@@ -203,7 +204,8 @@ static bool
 collect(struct api_watcher *watcher, bool *ret_hurried)
 {
     pthread_mutex_lock(&watcher->lock);
-    while (!watcher->added && !watcher->waits && !watcher->is_stopped)
+    while (!watcher->added && !watcher->waits && !watcher->is_stopped &&
+           !api_events_is_watched(watcher->api->events))
         pthread_cond_wait(&watcher->changed, &watcher->lock);
     /* The order does not matter: all of them are checked each time. */
     while (watcher->added) {
@@ -241,14 +243,27 @@ static void *
 watch(void *user)
 {
     struct api_watcher *watcher = user;
-    bool is_hurried = false;
+    struct api_events *events = watcher->api->events;
+    bool is_hurried = false, has_changed = true;
     while (collect(watcher, &is_hurried)) {
         check_all(watcher, is_hurried);
-        /* Without waiters, collect() sleeps until one is added. */
-        if (watcher->waits)
-            store_wait_change(watcher->store, NAP_MS);
+        api_events_look(events, watcher->store, has_changed);
+        /* Without waiters, collect() sleeps until one is added, and what is committed then goes unnoticed. */
+        has_changed = true;
+        if (watcher->waits || api_events_is_watched(events))
+            has_changed = store_wait_change(watcher->store, NAP_MS);
     }
     return NULL;
+}
+
+/* There is a new stream of events. */
+static void
+poke(void *user)
+{
+    struct api_watcher *watcher = user;
+    pthread_mutex_lock(&watcher->lock);
+    pthread_cond_signal(&watcher->changed);
+    pthread_mutex_unlock(&watcher->lock);
 }
 
 enum fz_code
@@ -268,6 +283,7 @@ api_watcher_start(struct api *api, struct api_watcher **ret, struct fz_error *er
     }
     pthread_mutex_init(&watcher->lock, NULL);
     pthread_cond_init(&watcher->changed, NULL);
+    api_events_on_join(api->events, poke, watcher);
     /* Last, since the thread uses all of the above. */
     if (pthread_create(&watcher->thread, NULL, watch, watcher) != 0) {
         store_close(watcher->store);

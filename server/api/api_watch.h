@@ -1,5 +1,6 @@
 /*
- * The watcher: one thread that checks for every waiting request whether its job is done.
+ * The watcher: one thread that checks for every waiting request whether its job is done, and for streams of events what has
+ * changed.
  *
  * A thousand waiting clients cost one thread and one connection: it sleeps until a commit, and then
  * checks the jobs of all of them.

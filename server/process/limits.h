@@ -60,6 +60,9 @@
     X(unsigned, streams, "16", "exports and other streamed answers at once",                       \
       "Each takes 1M of answer_memory, besides what waits for its client. Further requests get "   \
       "503.")                                                                                      \
+    X(unsigned, event_streams, "256", "streams of events at once (GET /api/v1/events)",            \
+      "Further requests get 503; the page then asks from time to time instead.")                   \
+    X(unsigned, event_streams_project, "64", "the same of one project", NULL)                      \
     X(unsigned, header_s, "10", "seconds until a request's header is complete", NULL)              \
     X(unsigned, body_s, "120", "seconds until a report's body is complete", NULL)                  \
     X(unsigned, answer_s, "10", "seconds in which a client must take some of its answer", NULL)    \

@@ -98,10 +98,10 @@ sql_boot(struct sql *sql, char ret[SQL_BOOT_TEXT])
         sql->driver->boot(sql, ret);
 }
 
-void
+bool
 sql_wait_change(struct sql *sql, int64_t timeout_ms)
 {
-    sql->driver->wait_change(sql, timeout_ms);
+    return sql->driver->wait_change(sql, timeout_ms);
 }
 
 enum fz_code

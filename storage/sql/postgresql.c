@@ -350,7 +350,7 @@ take_notifications(struct postgresql *pg)
     }
 }
 
-static void
+static bool
 pg_wait_change(struct sql *sql, int64_t timeout_ms)
 {
     struct postgresql *pg = self(sql);
@@ -361,21 +361,22 @@ pg_wait_change(struct sql *sql, int64_t timeout_ms)
         /* Notifications from before LISTEN do not arrive, so the caller has to look once more. */
         if (!pg->listening)
             fz_time_sleep_ms(timeout_ms < 500 ? timeout_ms : 500);
-        return;
+        return true;
     }
     while (!take_notifications(pg)) {
         int64_t left = end - fz_time_monotonic_ms();
         if (left <= 0)
-            return;
+            return false;
         struct pollfd at = {.fd = PQsocket(pg->conn), .events = POLLIN};
         int n = poll(&at, 1, left > INT32_MAX ? INT32_MAX : (int)left);
         if (n < 0 && errno != EINTR)
-            return;
+            return false;
         if (n > 0 && !PQconsumeInput(pg->conn)) {
             sql->broken = true;
-            return;
+            return true;
         }
     }
+    return true;
 }
 
 enum fz_code

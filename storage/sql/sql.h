@@ -65,7 +65,7 @@ enum { SQL_BOOT_TEXT = 64 };
 void sql_boot(struct sql *sql, char ret[SQL_BOOT_TEXT]);
 
 /* As store_wait_change(). */
-void sql_wait_change(struct sql *sql, int64_t timeout_ms);
+bool sql_wait_change(struct sql *sql, int64_t timeout_ms);
 
 /* ---- queries ---- */
 
@@ -221,7 +221,7 @@ struct sql_driver {
     enum fz_code (*now)(struct sql *sql, int64_t *ret_ms, struct fz_error *err);
     enum fz_code (*clock)(struct sql *sql, int64_t *ret_ms, struct fz_error *err);
     void (*boot)(struct sql *sql, char ret[SQL_BOOT_TEXT]);
-    void (*wait_change)(struct sql *sql, int64_t timeout_ms);
+    bool (*wait_change)(struct sql *sql, int64_t timeout_ms);
     /* As sql_copy(); NULL: UNSUPPORTED. */
     enum fz_code (*copy)(struct sql *sql, const char *path, sql_copied_fn on_copied, void *user,
                          struct fz_error *err);

@@ -355,7 +355,7 @@ sqlite_boot(struct sql *sql FZ_UNUSED, char ret[SQL_BOOT_TEXT])
     snprintf(ret, SQL_BOOT_TEXT, "%llx", (unsigned long long)start);
 }
 
-static void
+static bool
 sqlite_wait_change(struct sql *sql, int64_t timeout_ms)
 {
     struct sqlite *lite = self(sql);
@@ -367,11 +367,11 @@ sqlite_wait_change(struct sql *sql, int64_t timeout_ms)
         if (version != lite->data_version) {
             /* Kept from call to call, so a commit between two waits is not missed. */
             lite->data_version = version;
-            return;
+            return true;
         }
         int64_t left = end - fz_time_monotonic_ms();
         if (left <= 0)
-            return;
+            return false;
         fz_time_sleep_ms(nap < left ? nap : left);
         nap = nap < 8 ? nap + 1 : 8;
     }

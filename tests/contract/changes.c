@@ -1,8 +1,8 @@
 /*
  * What is counted for those who watch a project: by every connection, of that project alone.
  */
-#include "storage/store_changes.h"
 #include "issue_case.h"
+#include "storage/store_changes.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -14,13 +14,11 @@
 static const char *
 news(struct contract *c, struct store_changes *state, int64_t project)
 {
-    static const char *const names[] = {[STORE_CHANGE_RECEIVED] = "received",
-                                        [STORE_CHANGE_REPORT] = "report",
-                                        [STORE_CHANGE_ISSUE] = "issue",
-                                        [STORE_CHANGE_NEW_ISSUE] = "new",
-                                        [STORE_CHANGE_UPLOAD] = "upload",
-                                        [STORE_CHANGE_UNBLOCKED] = "unblocked",
-                                        [STORE_CHANGE_SYMBOLS] = "symbols"};
+    static const char *const names[] = {
+        [STORE_CHANGE_RECEIVED] = "received", [STORE_CHANGE_REPORT] = "report",
+        [STORE_CHANGE_ISSUE] = "issue",       [STORE_CHANGE_NEW_ISSUE] = "new",
+        [STORE_CHANGE_UPLOAD] = "upload",     [STORE_CHANGE_UNBLOCKED] = "unblocked",
+        [STORE_CHANGE_SYMBOLS] = "symbols"};
     struct store_news list[STORE_CHANGES_N];
     static char text[512];
     int len = 0;

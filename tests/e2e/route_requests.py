@@ -77,6 +77,7 @@ def reports(server, key, report):
         ("GET", "/api/v1/query/complete"): Request("/api/v1/query/complete?text=is%3Aopen%20app%3Acom.&at=16"),
         ("GET", "/api/v1/values"): Request("/api/v1/values?field=app&prefix=com."),
         ("GET", "/api/v1/sessions"): Request("/api/v1/sessions"),
+        ("GET", "/api/v1/events"): Request("/api/v1/events?seconds=1"),
         ("GET", "/api/v1/export/reports"): Request("/api/v1/export/reports?limit=10"),
         ("GET", "/api/v1/export/issues"): Request("/api/v1/export/issues?format=csv"),
         ("GET", "/api/v1/export/versions"): Request("/api/v1/export/versions"),

@@ -119,6 +119,8 @@ test_every_limit(void **state)
         "late_token_bytes",
         "chunk_bytes",
         "chunk_request_bytes",
+        "event_streams",
+        "event_streams_project",
         "events_per_minute",
         "events_per_minute_address",
         "report_bytes_per_day",
