@@ -200,6 +200,17 @@ fz_text_base64_append(struct fz_buffer *out, struct fz_span bytes)
     }
 }
 
+void
+fz_text_base64url_append(struct fz_buffer *out, struct fz_span bytes)
+{
+    size_t start = out->len;
+    fz_text_base64_append(out, bytes);
+    while (out->len > start && out->data[out->len - 1] == '=')
+        out->data[--out->len] = '\0';
+    for (size_t i = start; i < out->len; i++)
+        out->data[i] = out->data[i] == '+' ? '-' : out->data[i] == '/' ? '_' : out->data[i];
+}
+
 static bool
 is_continuation(uint8_t c)
 {

@@ -35,6 +35,8 @@ bool fz_text_i64(struct fz_span text, int64_t *ret);
 FZ_MUST_CHECK enum fz_code fz_text_base64_decode(struct fz_span text, struct fz_arena *arena,
                                                  struct fz_span *ret, struct fz_error *err);
 void fz_text_base64_append(struct fz_buffer *out, struct fz_span bytes);
+/* With the URL alphabet, without padding. */
+void fz_text_base64url_append(struct fz_buffer *out, struct fz_span bytes);
 
 /* The length of the well-formed UTF-8 sequence at the start of the bytes (1 to 4), 0 if they
  * begin with anything else. */

@@ -85,6 +85,10 @@ static size_t
 write_answer(char *from, size_t size, size_t n, void *user)
 {
     struct net_call *call = user;
+    if (call->answer) {
+        fz_buffer_append(call->answer, from, size * n);
+        return call->answer->failed ? 0 : size * n;
+    }
     keep(call->outcome, from, size * n);
     call->n_answer_bytes += size * n;
     /* Anything else ends the transfer: what is not kept need not be read. */
@@ -203,8 +207,10 @@ net_call_perform(struct net_call *call)
     outcome->status = (int)status;
     outcome->retry_after_s = retry_after_s > 0 ? retry_after_s : 0;
     const char *why = call->error[0] ? call->error : curl_easy_strerror(result);
-    /* A body that is cut or too long changes nothing about the status. */
-    if (call->is_mail ? result == CURLE_OK : call->has_answer) {
+    if (call->answer && call->answer->over_cap)
+        why = "the answer is too long";
+    /* A body that is cut or too long changes nothing about the status, unless all of it is needed. */
+    if (call->answer ? result == CURLE_OK : call->is_mail ? result == CURLE_OK : call->has_answer) {
         outcome->result = NET_ANSWERED;
         if (!call->is_mail && (status < 200 || status > 299))
             snprintf(outcome->text, sizeof(outcome->text), "%s answered with status %ld",
@@ -213,8 +219,8 @@ net_call_perform(struct net_call *call)
         outcome->result = NET_REFUSED;
         snprintf(outcome->text, sizeof(outcome->text),
                  "%s %s, which the server may not connect to; the operator can allow it with the "
-                 "setting alert-internal",
-                 call->host, call->refused);
+                 "setting %s",
+                 call->host, call->refused, call->setting ? call->setting : "alert-internal");
     } else {
         outcome->result = NET_FAILED;
         snprintf(outcome->text, sizeof(outcome->text), "%s: %s", call->host, why);

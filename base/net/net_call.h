@@ -15,7 +15,9 @@ struct net_call {
     struct curl_slist *resolve;
     char host[FZ_HOST_ROOM];       /* of the URL, without brackets */
     const struct net_guard *guard; /* NULL: the operator named the host */
+    const char *setting;           /* which setting `guard` is of */
     struct net_outcome *outcome;
+    struct fz_buffer *answer; /* takes the whole body; NULL: outcome->answer takes its start */
     size_t n_answer_bytes, n_header_bytes;
     bool is_mail;      /* lines of SMTP are kept as the answer */
     bool has_answer;   /* the header of a final response is complete */

@@ -54,6 +54,18 @@ make_headers(const struct net_request *request)
     return fz_take(&list);
 }
 
+static bool
+set_body(CURL *curl, const struct net_request *request)
+{
+    if (request->is_get)
+        return curl_easy_setopt(curl, CURLOPT_HTTPGET, 1L) == CURLE_OK;
+    return curl_easy_setopt(curl, CURLOPT_POST, 1L) == CURLE_OK &&
+           curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)request->body.len) ==
+               CURLE_OK &&
+           curl_easy_setopt(curl, CURLOPT_POSTFIELDS,
+                            request->body.len ? (const char *)request->body.data : "") == CURLE_OK;
+}
+
 static void
 send_with(struct net_call *call, const struct net_request *request,
           const struct curl_slist *headers)
@@ -61,11 +73,7 @@ send_with(struct net_call *call, const struct net_request *request,
     CURL *curl = call->curl;
     bool good =
         headers && curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers) == CURLE_OK &&
-        curl_easy_setopt(curl, CURLOPT_POST, 1L) == CURLE_OK &&
-        curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)request->body.len) ==
-            CURLE_OK &&
-        curl_easy_setopt(curl, CURLOPT_POSTFIELDS,
-                         request->body.len ? (const char *)request->body.data : "") == CURLE_OK &&
+        set_body(curl, request) &&
         curl_easy_setopt(curl, CURLOPT_USERAGENT, "framezero/" FZ_VERSION) == CURLE_OK &&
         /* HTTP/2 gains nothing for one small request. */
         curl_easy_setopt(curl, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1) == CURLE_OK;
@@ -90,7 +98,11 @@ net_request_send(const struct net_request *request, const struct net_rules *rule
         net_call_invalid(ret, "the body is too large");
         return;
     }
-    FZ_CLEANUP(net_call_close) struct net_call call = {.guard = &rules->guard, .outcome = ret};
+    FZ_CLEANUP(net_call_close)
+    struct net_call call = {.guard = &rules->guard,
+                            .setting = rules->setting,
+                            .outcome = ret,
+                            .answer = request->answer};
     if (!net_call_open(&call, request->url, "http,https", rules))
         return;
     FZ_CLEANUP(free_list) struct curl_slist *headers = make_headers(request);

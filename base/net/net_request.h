@@ -1,5 +1,5 @@
 /*
- * One HTTP request on behalf of a user, to a URL that a user gave.
+ * One HTTP request on behalf of a user, to a URL that a user gave, or to a provider of logins.
  *
  * Nothing that the receiver or its name server says leads the request elsewhere: the address is
  * checked when the socket is made (net_guard.h), redirects are not followed, proxies and passwords
@@ -13,6 +13,7 @@
 
 #include <stdatomic.h>
 
+#include "base/buffer.h"
 #include "base/net/net_guard.h"
 #include "base/span.h"
 
@@ -27,9 +28,10 @@ enum {
 /* What holds for everything that a process sends. */
 struct net_rules {
     struct net_guard guard;
-    const char *ca_file;        /* certificates to trust; NULL or "": those of the system */
-    atomic_bool *is_cancelled;  /* NULL, or: once it is true, what is being sent is broken off */
-    int64_t timeout_ms;         /* for a request as a whole; 0: NET_TIMEOUT_MS */
+    const char *setting;       /* which setting `guard` is of, for messages; NULL: alert-internal */
+    const char *ca_file;       /* certificates to trust; NULL or "": those of the system */
+    atomic_bool *is_cancelled; /* NULL, or: once it is true, what is being sent is broken off */
+    int64_t timeout_ms;        /* for a request as a whole; 0: NET_TIMEOUT_MS */
     const char *const *resolve; /* for tests, else NULL: "HOST:PORT:ADDRESS,ADDRESS" in place of the
                                    name server, NULL at the end */
 };
@@ -43,6 +45,10 @@ struct net_request {
     struct net_header headers[NET_HEADERS_MAX];
     size_t n_headers;
     struct fz_span body; /* of a POST */
+    bool is_get;
+    /* Takes the answer's body in place of net_outcome.answer, up to its cap: a longer one, or one
+     * that is cut off, is a failure. NULL: the start of it is enough. */
+    struct fz_buffer *answer;
 };
 
 enum net_result {
@@ -71,7 +77,7 @@ struct net_outcome {
 FZ_MUST_CHECK enum fz_code net_request_check_url(const char *url, const struct net_guard *guard,
                                                  struct fz_error *err);
 
-/* POST it. Every failure is an outcome. */
+/* POST it, or GET it. Every failure is an outcome. */
 void net_request_send(const struct net_request *request, const struct net_rules *rules,
                       struct net_outcome *ret);
 
