@@ -1,7 +1,6 @@
 #include "server/web/passwords.h"
 
 #include <assert.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,14 +16,8 @@ enum { WORD_MIN = 3, RANDOM_BYTES = 32 };
 
 struct web_passwords {
     struct web_passwords_config config;
-    pthread_mutex_t lock; /* all below */
-    pthread_cond_t wake;
-    struct web_job *first, **last;
-    unsigned n_jobs;
-    bool is_stopped;
+    struct web_queue *queue;
     char other[WEB_HASH_TEXT]; /* what unknown users' passwords are compared with */
-    unsigned n_threads;
-    pthread_t threads[];
 };
 
 /* ---- rules ---------------------------------------------------------------------------------- */
@@ -110,8 +103,10 @@ make_hash(const char *password, char ret[WEB_HASH_TEXT])
 }
 
 static void
-run_job(struct web_passwords *passwords, struct web_job *job)
+run_job(struct web_task *task)
 {
+    struct web_job *job = (struct web_job *)task;
+    struct web_passwords *passwords = job->passwords;
     job->matches = true;
     job->code = FZ_OK;
     if (job->password) {
@@ -129,47 +124,15 @@ run_job(struct web_passwords *passwords, struct web_job *job)
     job->done(job);
 }
 
-static void *
-run(void *user)
-{
-    struct web_passwords *passwords = user;
-    pthread_mutex_lock(&passwords->lock);
-    for (;;) {
-        struct web_job *job = passwords->first;
-        if (!job && passwords->is_stopped)
-            break;
-        if (!job) {
-            pthread_cond_wait(&passwords->wake, &passwords->lock);
-            continue;
-        }
-        passwords->first = job->next;
-        if (!passwords->first)
-            passwords->last = &passwords->first;
-        passwords->n_jobs--;
-        pthread_mutex_unlock(&passwords->lock);
-        run_job(passwords, job);
-        pthread_mutex_lock(&passwords->lock);
-    }
-    pthread_mutex_unlock(&passwords->lock);
-    return NULL;
-}
-
 enum fz_code
 web_passwords_push(struct web_passwords *passwords, struct web_job *job, struct fz_error *err)
 {
-    pthread_mutex_lock(&passwords->lock);
-    bool has_room = passwords->n_jobs < passwords->config.n_waiting && !passwords->is_stopped;
-    if (has_room) {
-        job->next = NULL;
-        *passwords->last = job;
-        passwords->last = &job->next;
-        passwords->n_jobs++;
-        pthread_cond_signal(&passwords->wake);
-    }
-    pthread_mutex_unlock(&passwords->lock);
-    return has_room ? FZ_OK
-                    : fz_fail(err, FZ_E_UNAVAILABLE,
-                              "too many people are logging in at once (limit passwords_waiting)");
+    job->task.run = run_job;
+    job->passwords = passwords;
+    if (web_queue_push(passwords->queue, &job->task))
+        return FZ_OK;
+    return fz_fail(err, FZ_E_UNAVAILABLE,
+                   "too many people are logging in at once (limit passwords_waiting)");
 }
 
 /* ---- life ----------------------------------------------------------------------------------- */
@@ -184,28 +147,22 @@ enum fz_code
 web_passwords_start(const struct web_passwords_config *config, struct web_passwords **ret,
                     struct fz_error *err)
 {
-    size_t size = sizeof(struct web_passwords) + config->n_threads * sizeof(pthread_t);
     char any[RANDOM_BYTES];
     if (sodium_init() < 0)
         return fz_fail(err, FZ_E_INTERNAL, "libsodium does not start");
-    FZ_CLEANUP(stopp) struct web_passwords *passwords = calloc(1, size);
+    FZ_CLEANUP(stopp) struct web_passwords *passwords = calloc(1, sizeof(*passwords));
     if (!passwords)
         return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
     passwords->config = *config;
-    passwords->last = &passwords->first;
-    pthread_mutex_init(&passwords->lock, NULL);
-    pthread_cond_init(&passwords->wake, NULL);
     randombytes_buf(any, sizeof(any));
     /* Random, so that no password matches it; with the parameters of all others. */
     if (crypto_pwhash_str(passwords->other, any, sizeof(any), PASSES, MEMORY_BYTES) != 0)
         return fz_fail(err, FZ_E_NO_MEMORY, "no memory to check passwords");
-    while (passwords->n_threads < config->n_threads &&
-           pthread_create(&passwords->threads[passwords->n_threads], NULL, run, passwords) == 0)
-        passwords->n_threads++;
-    if (passwords->n_threads < config->n_threads)
-        return fz_fail(err, FZ_E_UNAVAILABLE, "cannot start a thread");
-    *ret = fz_take(&passwords);
-    return FZ_OK;
+    enum fz_code code =
+        web_queue_start(config->n_threads, config->n_waiting, &passwords->queue, err);
+    if (code == FZ_OK)
+        *ret = fz_take(&passwords);
+    return code;
 }
 
 void
@@ -213,13 +170,6 @@ web_passwords_stop(struct web_passwords *passwords)
 {
     if (!passwords)
         return;
-    pthread_mutex_lock(&passwords->lock);
-    passwords->is_stopped = true;
-    pthread_cond_broadcast(&passwords->wake);
-    pthread_mutex_unlock(&passwords->lock);
-    for (unsigned i = 0; i < passwords->n_threads; i++)
-        pthread_join(passwords->threads[i], NULL);
-    pthread_mutex_destroy(&passwords->lock);
-    pthread_cond_destroy(&passwords->wake);
+    web_queue_stop(passwords->queue);
     free(passwords);
 }

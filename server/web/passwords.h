@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "server/process/metrics.h"
+#include "server/web/queue.h"
 
 /* Length in characters at least, in bytes at most. */
 enum { WEB_PASSWORD_MIN = 10, WEB_PASSWORD_MAX = 1024, WEB_HASH_TEXT = 128 };
@@ -27,6 +28,8 @@ struct web_passwords_config {
 
 /* Compare one password with a hash, or make a hash of one, or first the one and then the other. */
 struct web_job {
+    struct web_task task; /* the first member; the pool's, as is the next one */
+    struct web_passwords *passwords;
     char *password;     /* to compare; owned, malloc'ed; NULL = nothing to compare */
     bool is_known;      /* `hash` is that of a user; else another hash is compared, so that it takes
                            the same time, and the result is always false */
@@ -36,7 +39,6 @@ struct web_job {
     enum fz_code code; /* of making a hash */
     /* Called once on a thread of the pool; `job` is its own again. */
     void (*done)(struct web_job *job);
-    struct web_job *next; /* the pool's */
 };
 
 FZ_MUST_CHECK enum fz_code web_passwords_start(const struct web_passwords_config *config,

@@ -118,7 +118,7 @@ test_queue_has_an_end(void **state FZ_UNUSED)
 {
     const struct web_passwords_config config = {.n_threads = 0, .n_waiting = 2};
     struct web_passwords *passwords = NULL;
-    struct web_job jobs[3] = {{0}};
+    struct web_job jobs[3] = {{.is_known = false}};
     struct fz_error err;
     assert_int_equal(web_passwords_start(&config, &passwords, &err), FZ_OK);
     assert_int_equal(web_passwords_push(passwords, &jobs[0], &err), FZ_OK);
