@@ -14,12 +14,10 @@ store_secret_make(char ret[STORE_SECRET_TEXT])
     uint8_t random[32];
     fz_random(random, sizeof(random));
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text = fz_buffer_make(0);
-    fz_text_base64_append(&text, fz_span_make(random, sizeof(random)));
-    /* 32 bytes are 43 digits and one "=". */
+    fz_text_base64url_append(&text, fz_span_make(random, sizeof(random)));
+    /* 32 bytes are 43 digits. */
     memcpy(ret, fz_buffer_cstr(&text), STORE_SECRET_TEXT - 1);
     ret[STORE_SECRET_TEXT - 1] = '\0';
-    for (char *c = ret; *c; c++)
-        *c = *c == '+' ? '-' : *c == '/' ? '_' : *c;
 }
 
 static int64_t

@@ -84,6 +84,28 @@ FZ_MUST_CHECK enum fz_code store_user_set_password(struct store *store, int64_t 
 /* With roles, sessions and links. CONFLICT as above. */
 FZ_MUST_CHECK enum fz_code store_user_delete(struct store *store, int64_t id, struct fz_error *err);
 
+/* ---- who a user is at an OpenID provider ---- */
+
+struct store_identity {
+    const char *issuer, *subject;
+};
+/* NOT_FOUND: no user has this identity. */
+FZ_MUST_CHECK enum fz_code store_identity_find(struct store *store,
+                                               const struct store_identity *identity,
+                                               struct fz_arena *arena, struct store_user *ret,
+                                               struct fz_error *err);
+/* From now on it is this user's. CONFLICT: it is another user's, or the user has another identity of
+ * the same issuer: an address that was given to somebody else must not give away the account. */
+FZ_MUST_CHECK enum fz_code store_identity_link(struct store *store,
+                                               const struct store_identity *identity,
+                                               int64_t user_id, struct fz_error *err);
+/* store_user_add() of a user who has the identity. */
+FZ_MUST_CHECK enum fz_code store_identity_add_user(struct store *store,
+                                                   const struct store_identity *identity,
+                                                   const struct store_user *user,
+                                                   const struct store_user_role *role,
+                                                   int64_t *ret_id, struct fz_error *err);
+
 /* ---- links ---- */
 
 /* Numbers are stored: never change one. */

@@ -391,6 +391,42 @@ test_many_sessions(void **state)
     assert_true(counts(c, other));
 }
 
+static void
+test_identities(void **state)
+{
+    struct contract *c = *state;
+    static const struct store_identity one = {"https://id.example.com", "1"},
+                                       two = {"https://id.example.com", "2"},
+                                       elsewhere = {"https://other.example.com", "1"};
+    static const struct store_user cat = {.email = "cat@example.com", .name = "Cat"};
+    static const struct store_user_role viewer = {.role = STORE_ROLE_VIEWER};
+    struct store_user user;
+    int64_t id = 0, ann = add_user(c, "ann@example.com", 0, STORE_ROLE_ADMIN);
+    int64_t bob = add_user(c, "bob@example.com", 0, STORE_ROLE_VIEWER);
+    assert_fails(c, FZ_E_NOT_FOUND, store_identity_find(c->store, &one, &c->arena, &user, &c->err));
+    assert_ok(c, store_identity_link(c->store, &one, ann, &c->err));
+    assert_ok(c, store_identity_link(c->store, &one, ann, &c->err)); /* of two logins at once */
+    assert_ok(c, store_identity_find(c->store, &one, &c->arena, &user, &c->err));
+    assert_int_equal(user.id, ann);
+    /* Neither two users with one identity, nor two identities of one issuer for a user. */
+    assert_fails(c, FZ_E_CONFLICT, store_identity_link(c->store, &one, bob, &c->err));
+    assert_fails(c, FZ_E_CONFLICT, store_identity_link(c->store, &two, ann, &c->err));
+    assert_ok(c, store_identity_link(c->store, &elsewhere, ann, &c->err));
+    assert_fails(c, FZ_E_NOT_FOUND, store_identity_link(c->store, &two, 4711, &c->err));
+    /* A new user appears with the identity or not at all. */
+    assert_fails(c, FZ_E_CONFLICT,
+                 store_identity_add_user(c->store, &one, &cat, &viewer, &id, &c->err));
+    assert_fails(c, FZ_E_NOT_FOUND,
+                 store_user_find(c->store, cat.email, &c->arena, &user, &c->err));
+    assert_ok(c, store_identity_add_user(c->store, &two, &cat, &viewer, &id, &c->err));
+    assert_ok(c, store_identity_find(c->store, &two, &c->arena, &user, &c->err));
+    assert_string_equal(user.email, cat.email);
+    /* They go with their user. */
+    assert_ok(c, store_user_delete(c->store, id, &c->err));
+    assert_fails(c, FZ_E_NOT_FOUND, store_identity_find(c->store, &two, &c->arena, &user, &c->err));
+    assert_ok(c, store_identity_link(c->store, &two, bob, &c->err));
+}
+
 int
 contract_run_users(void)
 {
@@ -404,6 +440,7 @@ contract_run_users(void)
         contract_test(test_sessions),
         contract_test(test_session_times),
         contract_test(test_many_sessions),
+        contract_test(test_identities),
     };
     return cmocka_run_group_tests_name("users", tests, NULL, NULL);
 }
