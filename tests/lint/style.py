@@ -51,6 +51,7 @@ PREFIXES = {
     "server/ingest/quincy/": "quincy_ ingest_",
     "server/ingest/sentry/": "sentry_ ingest_",
     "server/ingest/text/": "text_ ingest_",
+    "server/oidc/": "oidc_",
     "server/outbox/": "outbox_",
     "server/process/": "FILE",
     "server/protocol/": "proto_",

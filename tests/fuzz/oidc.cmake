@@ -1,0 +1,1 @@
+fz_fuzz_target(oidc fz_oidc)
