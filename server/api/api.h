@@ -25,6 +25,10 @@ struct api_login {
     const char *proxy_user_header; /* in which a trusted proxy names the user; "" = none */
     const char *proxy_role;        /* of users that it names for the first time; "" = none */
     int64_t idle_ms, max_ms;       /* of a session, as struct store_web_limits */
+    /* The OpenID provider, as the settings of its name. */
+    const char *oidc_issuer; /* "" = none */
+    const char *oidc_client_id, *oidc_client_secret, *oidc_name, *oidc_domains, *oidc_role;
+    const char *oidc_internal, *oidc_ca;
 };
 
 struct api_config {

@@ -9,7 +9,7 @@
 static const char secure_name[] = "__Host-framezero", plain_name[] = "framezero_session";
 
 bool
-api_cookie_find(const char *header, const char *name, char ret[API_COOKIE_ROOM])
+api_cookie_find(const char *header, const char *name, char *ret, size_t room)
 {
     size_t name_len = strlen(name);
     /* "a=b; c=d" (RFC 6265, 4.2.1). */
@@ -20,7 +20,7 @@ api_cookie_find(const char *header, const char *name, char ret[API_COOKIE_ROOM])
             size_t value_len = len - name_len - 1;
             while (value_len && (at[len - 1] == ' ' || at[len - 1] == '\t'))
                 len--, value_len--;
-            if (value_len == 0 || value_len >= API_COOKIE_ROOM)
+            if (value_len == 0 || value_len >= room)
                 return false;
             memcpy(ret, at + name_len + 1, value_len);
             ret[value_len] = '\0';
@@ -92,7 +92,7 @@ bool
 api_cookie(const struct api *api, const struct http_request *request, char ret[API_COOKIE_ROOM])
 {
     const char *header = http_header(request, "Cookie");
-    return header && api_cookie_find(header, api_cookie_name(api, request), ret);
+    return header && api_cookie_find(header, api_cookie_name(api, request), ret, API_COOKIE_ROOM);
 }
 
 bool

@@ -12,8 +12,8 @@
 
 enum { API_COOKIE_ROOM = 64 };
 
-/* The value of a cookie in a Cookie header; false: it is not there, or too long. */
-bool api_cookie_find(const char *header, const char *name, char ret[API_COOKIE_ROOM]);
+/* The value of a cookie in a Cookie header; false: it is not there, or does not fit. */
+bool api_cookie_find(const char *header, const char *name, char *ret, size_t room);
 
 /* Headers of a request; NULL = absent. */
 struct api_origin {

@@ -39,6 +39,14 @@ struct config {
     char proxy_user_header[128]; /* in which a trusted proxy names the user; "" = none */
     char proxy_role[16];         /* of users that it names for the first time; "none" */
     unsigned session_idle_days, session_days;
+    char oidc_issuer[1024]; /* the provider that people may log in through; "" = none */
+    char oidc_client_id[256], oidc_client_secret[512];
+    char oidc_client_secret_file[PATH_MAX]; /* where the secret is; "" = the one above */
+    char oidc_name[65];                     /* what the page calls it */
+    char oidc_domains[2048];   /* whose addresses become users with their first login; "" = none */
+    char oidc_role[16];        /* of those in all projects */
+    char oidc_internal[2048];  /* the provider in the own network, as net_guard_parse(); "" */
+    char oidc_ca[PATH_MAX];    /* certificates that it may use; "" = the system's */
     char cors_origins[2048];   /* whose pages may use the API, as http_origins_fault(); "" = none */
     char alert_internal[2048]; /* targets of alerts in the own network, as net_guard_parse(); "" */
     char alert_ca[PATH_MAX];   /* certificates that receivers may use; "" = the system's */

@@ -161,6 +161,36 @@ config_value_internal(const struct option_spec *option, void *field, const char 
 
 /* The rest of the URL is judged where libcurl is. */
 enum fz_code
+config_value_issuer(const struct option_spec *option, void *field, const char *value,
+                    const char *where, struct fz_error *err)
+{
+    if (*value != '\0' && !fz_text_has_prefix(value, "https://") &&
+        !fz_text_has_prefix(value, "http://"))
+        return fz_fail(err, FZ_E_MALFORMED,
+                       "%s: '%.60s' is not the URL of a provider; expected https://HOST[/PATH]",
+                       where, value);
+    return config_value_or_clear(option, field, value, where, err);
+}
+
+enum fz_code
+config_value_domains(const struct option_spec *option, void *field, const char *value,
+                     const char *where, struct fz_error *err)
+{
+    static const char separators[] = ", ";
+    for (const char *at = value + strspn(value, separators); *at; at += strspn(at, separators)) {
+        size_t len = strcspn(at, separators);
+        /* What somebody who means all addresses of the domain might write, too. */
+        if (len == 0 || (memchr(at, '*', len) && len > 1) || memchr(at, '@', len))
+            return fz_fail(err, FZ_E_MALFORMED,
+                           "%s: '%.*s' is not a domain; expected example.com, or * for all", where,
+                           (int)(len < 60 ? len : 60), at);
+        at += len;
+    }
+    return config_value_or_clear(option, field, value, where, err);
+}
+
+/* As with the issuer. */
+enum fz_code
 config_value_smtp(const struct option_spec *option, void *field, const char *value,
                   const char *where, struct fz_error *err)
 {

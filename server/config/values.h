@@ -46,6 +46,14 @@ FZ_MUST_CHECK enum fz_code config_value_origins(const struct option_spec *option
 FZ_MUST_CHECK enum fz_code config_value_header(const struct option_spec *option, void *field,
                                                const char *value, const char *where,
                                                struct fz_error *err);
+/* The URL of an OpenID provider. */
+FZ_MUST_CHECK enum fz_code config_value_issuer(const struct option_spec *option, void *field,
+                                               const char *value, const char *where,
+                                               struct fz_error *err);
+/* Domains of mail addresses with commas or spaces between them, or "*". */
+FZ_MUST_CHECK enum fz_code config_value_domains(const struct option_spec *option, void *field,
+                                                const char *value, const char *where,
+                                                struct fz_error *err);
 /* As net_guard_parse() takes it. */
 FZ_MUST_CHECK enum fz_code config_value_internal(const struct option_spec *option, void *field,
                                                  const char *value, const char *where,

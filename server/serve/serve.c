@@ -72,8 +72,9 @@ start_http(struct serve *serve, struct fz_error *err)
     snprintf(temp, sizeof(temp), "%s/tmp", config->data_dir);
     const struct api_routes *tables[TABLES_MAX];
     size_t n_tables = list_tables(tables);
-    serve_setup_login(config, &serve->login);
-    enum fz_code code = web_create(&config->limits, serve->metrics, &serve->web, err);
+    enum fz_code code = serve_setup_login(&serve->config, &serve->login, err);
+    if (code == FZ_OK)
+        code = web_create(&config->limits, &serve->login, serve->metrics, &serve->web, err);
     if (code != FZ_OK)
         return code;
     const struct api_config api = {
@@ -199,6 +200,7 @@ stop(struct serve *serve)
     /* Otherwise http_stop() would wait for requests that wait for jobs. */
     if (serve->api)
         api_stop_waiting(serve->api);
+    web_stop_waiting(serve->web);
     if (serve->http)
         http_stop(serve->http, HTTP_GRACE_MS);
     /* After HTTP, whose requests may wait for a password, and before the api, which answers them. */

@@ -143,15 +143,61 @@ serve_setup_alerts(const struct config *config, const char *url, struct outbox_s
 
 /* ---- its logins ------------------------------------------------------------------------------ */
 
-void
-serve_setup_login(const struct config *config, struct api_login *ret)
+static enum fz_code
+read_secret(struct config *config, struct fz_error *err)
+{
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text = fz_buffer_make(0);
+    const char *path = config->oidc_client_secret_file;
+    if (!*path)
+        return FZ_OK;
+    enum fz_code code = fz_file_read(path, sizeof(config->oidc_client_secret) - 1, &text, err);
+    if (code != FZ_OK)
+        return fz_wrap(err, "oidc-client-secret-file");
+    /* Editors end the last line. */
+    const struct fz_span secret = fz_text_trim(fz_buffer_span(&text));
+    if (!secret.len || memchr(secret.data, '\0', secret.len))
+        return fz_fail(err, FZ_E_MALFORMED, "oidc-client-secret-file: no secret is in %s", path);
+    memcpy(config->oidc_client_secret, secret.data, secret.len);
+    config->oidc_client_secret[secret.len] = '\0';
+    return FZ_OK;
+}
+
+static enum fz_code
+check_oidc(const struct config *config, struct fz_error *err)
+{
+    if (!*config->oidc_issuer)
+        return FZ_OK;
+    if (!*config->oidc_client_id)
+        return fz_fail(err, FZ_E_MALFORMED,
+                       "oidc-issuer needs oidc-client-id: what the provider calls this server");
+    /* Not what a request says of its host: who sends it chooses that. */
+    if (!*config->public_url)
+        return fz_fail(err, FZ_E_MALFORMED,
+                       "oidc-issuer needs public-url: where the provider sends browsers back to");
+    return FZ_OK;
+}
+
+enum fz_code
+serve_setup_login(struct config *config, struct api_login *ret, struct fz_error *err)
 {
     static const int64_t day_ms = INT64_C(24) * 3600 * 1000;
+    enum fz_code code = check_oidc(config, err);
+    if (code == FZ_OK)
+        code = read_secret(config, err);
     *ret = (struct api_login){.public_url = config->public_url,
                               .proxy_user_header = config->proxy_user_header,
                               .proxy_role = config->proxy_role,
                               .idle_ms = config->session_idle_days * day_ms,
-                              .max_ms = config->session_days * day_ms};
+                              .max_ms = config->session_days * day_ms,
+                              .oidc_issuer = config->oidc_issuer,
+                              .oidc_client_id = config->oidc_client_id,
+                              .oidc_client_secret = config->oidc_client_secret,
+                              .oidc_name = config->oidc_name,
+                              .oidc_domains = config->oidc_domains,
+                              .oidc_role = config->oidc_role,
+                              .oidc_internal = config->oidc_internal,
+                              .oidc_ca = config->oidc_ca};
+    return code;
 }
 
 /* ---- its workers -------------------------------------------------------------------------- */

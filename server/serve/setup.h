@@ -34,7 +34,9 @@ void serve_setup_workers(struct config *config);
 /* How clients reach a server that listens at `bound` (http_url()). */
 void serve_setup_url(const struct config *config, const char *bound, char ret[256]);
 
-/* How people log in. The texts are the configuration's. */
-void serve_setup_login(const struct config *config, struct api_login *ret);
+/* How people log in. The texts are the configuration's, into which the secret of the OpenID provider
+ * is read from its file. MALFORMED: what the provider's settings lack. */
+FZ_MUST_CHECK enum fz_code serve_setup_login(struct config *config, struct api_login *ret,
+                                             struct fz_error *err);
 
 #endif

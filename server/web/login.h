@@ -7,10 +7,17 @@
 #include <jansson.h>
 
 #include "server/api/api_session.h"
+#include "server/oidc/oidc.h"
 #include "server/web/passwords.h"
 #include "server/web/web.h"
 
 struct web_passwords *web_passwords_of(const struct web *web);
+
+struct web_oidc_parts {
+    struct oidc *oidc;       /* NULL: no provider is configured */
+    struct web_queue *queue; /* what waits for it */
+};
+const struct web_oidc_parts *web_oidc_of(const struct web *web);
 
 /* The request's body, an object; owned. MALFORMED: not JSON, not an object, or with bytes that are
  * not UTF-8, which must not be repaired here: two passwords would become one. */
@@ -48,8 +55,13 @@ FZ_MUST_CHECK enum fz_code web_need_user(struct api_call *call, struct store_web
 FZ_MUST_CHECK enum fz_code web_begin_session(struct api_call *call,
                                              struct store_web_session *session, int status,
                                              struct fz_error *err);
+/* The same without the answer. */
+FZ_MUST_CHECK enum fz_code
+web_open_session(struct api_call *call, struct store_web_session *session, struct fz_error *err);
 /* GET /api/v1/session. */
 FZ_MUST_CHECK enum fz_code web_session_get(struct api_call *call, struct fz_error *err);
+/* Have the browser keep a cookie for max_s seconds, or forget it (0). */
+void web_set_cookie(struct api_call *call, const char *name, const char *value, int64_t max_s);
 /* Have the browser forget its session. */
 void web_clear_cookie(struct api_call *call);
 

@@ -1,4 +1,5 @@
 /* What the handlers of the login share: the threads of passwords, reading requests, waiting. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,8 +11,15 @@ enum { DEPTH = 8 };
 
 /* ---- life ----------------------------------------------------------------------------------- */
 
+/* Logins through a provider: at once, and waiting. */
+enum { OIDC_THREADS = 2, OIDC_WAITING = 64 };
+
+static const char callback_path[] = "/api/v1/session/oidc/callback";
+
 struct web {
     struct web_passwords *passwords;
+    struct web_oidc_parts oidc; /* empty: no provider is configured */
+    char redirect_uri[640];
 };
 
 static void
@@ -20,9 +28,31 @@ destroyp(struct web **web)
     web_destroy(*web);
 }
 
+static enum fz_code
+start_oidc(struct web *web, const struct api_login *login, struct fz_error *err)
+{
+    int len = (int)strlen(login->public_url);
+    const struct oidc_config config = {.issuer = login->oidc_issuer,
+                                       .client_id = login->oidc_client_id,
+                                       .client_secret = login->oidc_client_secret,
+                                       .redirect_uri = web->redirect_uri,
+                                       .internal = login->oidc_internal,
+                                       .ca_file = login->oidc_ca};
+    if (!*login->oidc_issuer)
+        return FZ_OK;
+    while (len > 0 && login->public_url[len - 1] == '/')
+        len--;
+    snprintf(web->redirect_uri, sizeof(web->redirect_uri), "%.*s%s", len, login->public_url,
+             callback_path);
+    enum fz_code code = oidc_create(&config, &web->oidc.oidc, err);
+    if (code == FZ_OK)
+        code = web_queue_start(OIDC_THREADS, OIDC_WAITING, &web->oidc.queue, err);
+    return code;
+}
+
 enum fz_code
-web_create(const struct limits *limits, struct metrics *metrics, struct web **ret,
-           struct fz_error *err)
+web_create(const struct limits *limits, const struct api_login *login, struct metrics *metrics,
+           struct web **ret, struct fz_error *err)
 {
     FZ_CLEANUP(destroyp) struct web *web = calloc(1, sizeof(*web));
     if (!web)
@@ -31,8 +61,17 @@ web_create(const struct limits *limits, struct metrics *metrics, struct web **re
                                                 metrics};
     enum fz_code code = web_passwords_start(&config, &web->passwords, err);
     if (code == FZ_OK)
+        code = start_oidc(web, login, err);
+    if (code == FZ_OK)
         *ret = fz_take(&web);
     return code;
+}
+
+void
+web_stop_waiting(struct web *web)
+{
+    if (web)
+        oidc_stop(web->oidc.oidc);
 }
 
 void
@@ -40,6 +79,9 @@ web_destroy(struct web *web)
 {
     if (!web)
         return;
+    web_stop_waiting(web);
+    web_queue_stop(web->oidc.queue);
+    oidc_destroy(web->oidc.oidc);
     web_passwords_stop(web->passwords);
     free(web);
 }
@@ -48,6 +90,12 @@ struct web_passwords *
 web_passwords_of(const struct web *web)
 {
     return web->passwords;
+}
+
+const struct web_oidc_parts *
+web_oidc_of(const struct web *web)
+{
+    return &web->oidc;
 }
 
 /* ---- reading -------------------------------------------------------------------------------- */
@@ -94,6 +142,18 @@ web_read_text(struct api_call *call, const json_t *root, const char *key, size_t
     }
     *ret = text;
     return FZ_OK;
+}
+
+/* ---- answering ------------------------------------------------------------------------------ */
+
+void
+web_set_cookie(struct api_call *call, const char *name, const char *value, int64_t max_s)
+{
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text = fz_buffer_make(0);
+    fz_buffer_printf(&text, "%s=%s; Path=/; Max-Age=%lld; HttpOnly; SameSite=Lax%s", name, value,
+                     (long long)max_s, api_is_https(call->api, call->request) ? "; Secure" : "");
+    if (!text.failed)
+        http_add_header(call->request, "Set-Cookie", fz_buffer_cstr(&text));
 }
 
 /* ---- waiting -------------------------------------------------------------------------------- */

@@ -1,9 +1,8 @@
 /* Sessions: whose a request's is, how one begins, and GET /api/v1/session. */
-#include <stdio.h>
 #include <string.h>
 
 #include "base/json/write.h"
-#include "server/web/login.h"
+#include "server/web/login_oidc.h"
 #include "storage/store.h"
 
 /* ---- finding -------------------------------------------------------------------------------- */
@@ -219,7 +218,10 @@ tell_ways(struct api_call *call)
     json_write_open(&w, "login", '[');
     json_write_text(&w, NULL, "password");
     json_write_text(&w, NULL, "token");
+    if (web_oidc_of(api_web(call->api))->oidc)
+        json_write_text(&w, NULL, "oidc");
     json_write_close(&w, ']');
+    web_oidc_tell(call, &w);
     json_write_bool(&w, "setup", !exist);
     json_write_close(&w, '}');
     call->detail = detail.failed ? NULL : fz_arena_text(call->arena, fz_buffer_span(&detail));
@@ -251,20 +253,10 @@ web_session_get(struct api_call *call, struct fz_error *err)
 
 /* ---- beginning and ending ------------------------------------------------------------------- */
 
-static void
-set_cookie(struct api_call *call, const char *secret, int64_t max_s)
-{
-    char text[256];
-    snprintf(text, sizeof(text), "%s=%s; Path=/; Max-Age=%lld; HttpOnly; SameSite=Lax%s",
-             api_cookie_name(call->api, call->request), secret, (long long)max_s,
-             api_is_https(call->api, call->request) ? "; Secure" : "");
-    http_add_header(call->request, "Set-Cookie", text);
-}
-
 void
 web_clear_cookie(struct api_call *call)
 {
-    set_cookie(call, "", 0);
+    web_set_cookie(call, api_cookie_name(call->api, call->request), "", 0);
 }
 
 /* A browser that logs in again leaves its old session. */
@@ -280,8 +272,7 @@ end_earlier(struct api_call *call)
 }
 
 enum fz_code
-web_begin_session(struct api_call *call, struct store_web_session *session, int status,
-                  struct fz_error *err)
+web_open_session(struct api_call *call, struct store_web_session *session, struct fz_error *err)
 {
     char secret[STORE_SECRET_TEXT];
     const struct store_web_limits limits = limits_of(call);
@@ -297,7 +288,15 @@ web_begin_session(struct api_call *call, struct store_web_session *session, int 
     if (code != FZ_OK)
         return code;
     api_senders_changed(call->api);
-    set_cookie(call, secret, limits.max_ms / 1000);
+    web_set_cookie(call, api_cookie_name(call->api, call->request), secret, limits.max_ms / 1000);
     http_add_header(call->request, "Cache-Control", "no-store");
-    return answer_session(call, session, status, err);
+    return FZ_OK;
+}
+
+enum fz_code
+web_begin_session(struct api_call *call, struct store_web_session *session, int status,
+                  struct fz_error *err)
+{
+    enum fz_code code = web_open_session(call, session, err);
+    return code == FZ_OK ? answer_session(call, session, status, err) : code;
 }

@@ -9,6 +9,7 @@ static const struct api_routes *const all[] = {
     &web_links,
     &web_account,
     &web_users,
+    &web_oidc,
 };
 /* clang-format on */
 

@@ -138,6 +138,9 @@ def users(server):
     return {
         ("GET", "/api/v1/session"): Request("/api/v1/session"),
         ("POST", "/api/v1/session"): Request("/api/v1/session", login, token=None),
+        # Without a provider; test_oidc.py has one.
+        ("GET", "/api/v1/session/oidc"): Request("/api/v1/session/oidc", token=None, status=404),
+        ("GET", "/api/v1/session/oidc/callback"): Request("/api/v1/session/oidc/callback?code=x&state=y", token=None, status=404),
         ("DELETE", "/api/v1/session"): Request("/api/v1/session", token=None, status=204),
         ("POST", "/api/v1/setup"): Request("/api/v1/setup", made, token=None, status=403),
         ("POST", "/api/v1/invitations/accept"): Request("/api/v1/invitations/accept", made, token=None, status=403),

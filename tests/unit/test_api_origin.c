@@ -28,7 +28,7 @@ test_cookies(void **state FZ_UNUSED)
     };
     for (size_t i = 0; i < FZ_ARRAY_LEN(rows); i++) {
         char value[API_COOKIE_ROOM] = "";
-        bool found = api_cookie_find(rows[i].header, "id", value);
+        bool found = api_cookie_find(rows[i].header, "id", value, sizeof(value));
         if (found != (rows[i].want != NULL) || (found && strcmp(value, rows[i].want) != 0))
             fail_msg("'%s': '%s'", rows[i].header, found ? value : "nothing");
     }

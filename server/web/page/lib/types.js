@@ -4,7 +4,7 @@
  * @typedef {{id: number, name: string, role: "viewer"|"member"|"admin"}} Project
  * @typedef {{user?: {id: number, email: string, name: string, admin?: boolean}, token?: {label: string}, projects: Project[],
  *   expires?: string, via: string}} Session
- * @typedef {{login: string[], oidc?: {name: string}, setup: boolean}} LoginWays
+ * @typedef {{login: string[], oidc?: {name: string, error?: string}, setup: boolean}} LoginWays
  *
  * @typedef {{number: number, title: string, kind: string, state: "open"|"resolved"|"ignored", regressed: boolean,
  *   first_seen: string, last_seen: string, first_version?: string, first_build?: string, last_version?: string,

@@ -42,7 +42,7 @@ function TokenForm({ submit, isBusy }) {
 export function LoginScreen({ ways, next }) {
     const hasPassword = ways.login.includes("password");
     const [useToken, setUseToken] = useState(!hasPassword || ways.setup);
-    const [error, setError] = useState("");
+    const [error, setError] = useState(ways.oidc?.error);
     const [isBusy, setBusy] = useState(false);
     /** @param {any} how */
     const submit = async (how) => {
@@ -60,7 +60,7 @@ export function LoginScreen({ ways, next }) {
         <h1>framezero</h1>
         ${ways.setup && html`<p>There is no user yet. Open the setup link that the server printed when it first
             started; it is also in <code>credentials.json</code>, as <code>setup_url</code>.</p>`}
-        ${ways.oidc && html`<a class="button" href="/api/v1/session/oidc">Log in with ${ways.oidc.name}</a>`}
+        ${ways.oidc && html`<a class="button" href=${"/api/v1/session/oidc?next=" + encodeURIComponent(next)}>Log in with ${ways.oidc.name}</a>`}
         ${useToken ? html`<${TokenForm} submit=${submit} isBusy=${isBusy} />` : html`<${PasswordForm} submit=${submit} isBusy=${isBusy} />`}
         ${error && html`<${LoginError} error=${error} />`}
         ${hasPassword && !ways.setup && html`<button type="button" class="button ghost" onClick=${() => (setUseToken(!useToken), setError(""))}>
