@@ -91,7 +91,8 @@ def as_function(path, text, first):
         to = target(path, found.group(1))
         return f"Promise.resolve().then(() => {name_of(to)})" if to in first else f'import("./{REST}").then((all) => all.{name_of(to)})'
 
-    text = MAP.sub("", text)
+    # Where the module itself would be: both files are in the folder of all.
+    text = MAP.sub("", text).replace("import.meta.url", f'new URL("{path}", import.meta.url)')
     exports += [(name, name) for name in DECLARED.findall(text)]
     text = IMPORT.sub(imported, text)
     text = LISTED.sub(listed, FROM.sub(passed, DECLARED.sub("", LATER.sub(later, text))))

@@ -200,6 +200,13 @@ class PageFiles(ServerCase):
         self.assertEqual(printed, ["a", "app 1 b 7 5 2", "first with 3", "x", "default_,one ", "export 4 b Promise { undefined }"])
         self.assertEqual(sorted(made), ["app.js", "app.js.map", "rest.js", "rest.js.map"])
 
+    def test_joined_places(self):
+        """A module finds files beside it as if it were in its own folder."""
+        place = 'console.log(new URL("../x/a.txt", import.meta.url).pathname.split("/").slice(-2).join("/"));\n'
+        printed, errors, _ = self.joined({"app.js": 'import { a } from "./lib/a.js";\nimport("./later/b.js");\n',
+                                          "lib/a.js": f"export const a = 1;\n{place}", "later/b.js": f"export const b = 1;\n{place}"})
+        self.assertEqual((printed, errors), (["x/a.txt"] * 2, ""))
+
     def test_where_a_joined_error_is(self):
         """The map leads to the line of the source."""
         _, errors, _ = self.joined({
