@@ -21,7 +21,7 @@ const loaded = new Map();
 function LazyScreen({ load, project, route }) {
     const [, draw] = useState(0);
     const [error, setError] = useState(/** @type {any} */ (null));
-    useEffect(() => {
+    useLayoutEffect(() => {
         setError(null);
         if (!load || loaded.has(load)) return;
         load().then((module) => (loaded.set(load, module.Screen), draw((n) => n + 1)), setError);
@@ -49,7 +49,7 @@ function Project({ session }) {
     if (!home) return html`<main class="login"><h1>framezero</h1><p>You may not see any project yet. Ask an admin for a role.</p></main>`;
     if (isHome) return null;
     const load = screenOf(route);
-    setProject(project?.name ?? "");
+    if (setProject(project?.name ?? "")) forgetAll();
     return html`<${Shell} session=${session} project=${project?.name ?? home.name} screen=${route.screen} screens=${screens}>
         <${Boundary} key=${`${route.project}/${route.screen}/${route.item}`}>
             ${project
@@ -82,6 +82,8 @@ function screenOf(route) {
 startRouter();
 readSession();
 // The screen is on its way while the server says who is logged in; the screens of items come when nothing else is to be done.
-screenOf(parseRoute(location))?.();
+const first = parseRoute(location);
+setProject(first.project);
+screenOf(first)?.().then((module) => module.early?.(first), () => {});
 setTimeout(() => Object.values(itemScreens).forEach((load) => load()), LATER_MS);
 render(html`<${App} /><${Toasts} />`, /** @type {Element} */ (document.getElementById("app")));

@@ -25,9 +25,11 @@ export class ApiError extends Error {
 /** @type {{project: string, onDenied: (error: ApiError) => void}} */
 const state = { project: "", onDenied: () => {} };
 
-/** Which project requests are for from now on. @param {string} name */
+/** Which project requests are for from now on; true if this is another one. @param {string} name */
 export function setProject(name) {
+    const was = state.project;
     state.project = name;
+    return was !== name;
 }
 
 /** What is done when nobody is logged in any more. @param {(error: ApiError) => void} call */

@@ -1,5 +1,5 @@
 /** Data that is shown at once and then loaded again, also from time to time, so that what is on the screen stays current. */
-import { useEffect, useState } from "./preact.js";
+import { useEffect, useLayoutEffect, useState } from "./preact.js";
 import { ApiError } from "./api.js";
 
 const KEPT = 60;
@@ -23,9 +23,10 @@ export function changed(prefix) {
     for (const listener of [...listeners]) listener(prefix, false);
 }
 
-/** Nothing of one user is shown to the next. */
+/** Nothing of one user or project is shown to the next. */
 export function forgetAll() {
     cache.clear();
+    early.clear();
 }
 
 /** What was loaded under this key. @param {string} key */
@@ -38,9 +39,15 @@ export function change(key, change) {
     for (const listener of [...listeners]) listener(key, true);
 }
 
+/** @type {Map<string, Promise<any>>} */
+const early = new Map();
+
 /** Load before it is needed, as when the pointer is over a link. @param {string} key @param {() => Promise<any>} load */
-export async function prefetch(key, load) {
-    if (!cache.has(key)) keep(key, await load());
+export function prefetch(key, load) {
+    if (cache.has(key) || early.has(key)) return;
+    const answer = load();
+    early.set(key, answer);
+    answer.then((data) => early.get(key) === answer && keep(key, data), () => {}).finally(() => early.delete(key));
 }
 
 /**
@@ -54,11 +61,12 @@ export function useLoad(key, load) {
     const [turn, setTurn] = useState(0);
     const [failed, setFailed] = useState(/** @type {{key: string, error: ApiError} | null} */ (null));
     const [busy, setBusy] = useState(/** @type {string | null} */ (null));
-    useEffect(() => {
+    // Before the screen is drawn: the frame need not be waited for.
+    useLayoutEffect(() => {
         if (key === null) return;
         const abort = new AbortController();
         setBusy(key);
-        load(abort.signal).then(
+        (early.get(key) ?? load(abort.signal)).then(
             (data) => {
                 if (abort.signal.aborted) return;
                 keep(key, data);

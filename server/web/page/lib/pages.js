@@ -3,7 +3,7 @@ import { useRef } from "./preact.js";
 import { change, peek, useLoad } from "./load.js";
 import { toastError } from "../ui/toast.js";
 
-const PAGE = 100;
+export const PAGE = 100;
 const MOST_AT_ONCE = 500;
 
 /**

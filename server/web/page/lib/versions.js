@@ -20,12 +20,11 @@ export const versionKey = ({ version = "", build }) => (build === undefined ? ve
 export const versionWords = ({ version, build }) =>
     [version && `version:${quote(version)}`, build && `build:${quote(build)}`].filter(Boolean).join(" ");
 
-/** "99.83 %"; never rounded up to 100. @param {number | undefined} rate @param {number} [digits] */
+/** "99.83 %"; all but all is never rounded up to 100. @param {number | undefined} rate @param {number} [digits] */
 export function rateText(rate, digits = 2) {
     if (rate === undefined) return "–";
-    const factor = 10 ** digits;
-    // What 0.9983 is as a binary number is a little less.
-    const value = Math.floor(rate * 100 * factor + 1e-9) / factor;
+    const factor = 10 ** digits, most = 100 * factor;
+    const value = rate < 1 ? Math.min(Math.round(rate * most), most - 1) / factor : 100;
     return `${value === 100 ? "100" : value.toFixed(digits)} %`;
 }
 

@@ -2,8 +2,8 @@
 import { html, useEffect, useLayoutEffect, useRef, useState } from "../lib/preact.js";
 import { get } from "../lib/api.js";
 import { useKeys } from "../lib/keys.js";
-import { useLive, useLoad } from "../lib/load.js";
-import { usePages } from "../lib/pages.js";
+import { prefetch, useLive, useLoad } from "../lib/load.js";
+import { PAGE, usePages } from "../lib/pages.js";
 import { go, pathTo, queryText, setQuery } from "../lib/router.js";
 import { login, may } from "../lib/session.js";
 import { useStore } from "../lib/store.js";
@@ -42,25 +42,36 @@ function NoIssues({ project, query, filter }) {
     <//>`;
 }
 
-/** @param {Record<string, any>} filter @param {string} sort */
-function useIssues(filter, sort) {
-    const key = `issues?${queryText({ ...filter, sort })}`;
-    const load = async (/** @type {any} */ page, /** @type {AbortSignal | undefined} */ signal) => {
+/** What the address asks for. @param {import("../lib/router.js").Route} route */
+function asked({ query: { query = DEFAULT_QUERY, since, until, sort = "users" } }) {
+    const filter = { query, since, until };
+    const load = async (/** @type {any} */ page, /** @type {AbortSignal | undefined} */ signal = undefined) => {
         const { issues, next_cursor } = await get("/issues", { ...filter, sort, ...page }, signal);
         return { rows: /** @type {Issue[]} */ (issues), next: next_cursor, more: null };
     };
+    return { filter, sort, load, key: `issues?${queryText({ ...filter, sort })}` };
+}
+
+/** The list, asked for while the server says who is logged in. @param {import("../lib/router.js").Route} route */
+export function early(route) {
+    const { key, load } = asked(route);
+    prefetch(key, () => load({ limit: PAGE }));
+}
+
+/** @param {import("../lib/router.js").Route} route */
+function useIssues(route) {
+    const { filter, sort, load, key } = asked(route);
     const loaded = usePages(key, load, (issue) => issue.number);
     // While the answer to another query is on its way, the list of before stays, so that nothing jumps.
     const last = useRef(loaded.data);
     if (loaded.data) last.current = loaded.data;
-    return { ...loaded, key, shown: loaded.data ?? last.current, isStale: !loaded.data && loaded.isLoading };
+    return { ...loaded, filter, sort, key, shown: loaded.data ?? last.current, isStale: !loaded.data && loaded.isLoading };
 }
 
 /** @param {{project: string, route: import("../lib/router.js").Route}} props */
 export function Screen({ project, route }) {
-    const { query = DEFAULT_QUERY, since, until, sort = "users" } = route.query;
-    const filter = { query, since, until };
-    const { shown, key, error, isStale, reload, loadMore } = useIssues(filter, sort);
+    const { filter, sort, shown, key, error, isStale, reload, loadMore } = useIssues(route);
+    const { query, since, until } = filter;
     const [chosen, setChosen] = useState(/** @type {Map<number, Issue>} */ (new Map()));
     const [current, setCurrent] = useState(-1);
     const [steps, setSteps] = useState(0);

@@ -114,7 +114,7 @@ export function Screen({ project, route }) {
     ]);
     const isMistake = error && error.status === 400;
     const row = (/** @type {number} */ i) => html`<${ReportRow} project=${project} report=${rows[i]} index=${i} isCurrent=${i === Math.max(0, current)}
-        enter=${() => setCurrent(i)} hover=${() => prefetch(`report/${rows[i].id}`, () => get(`/reports/${rows[i].id}`)).catch(() => {})} />`;
+        enter=${() => setCurrent(i)} hover=${() => prefetch(`report/${rows[i].id}`, () => get(`/reports/${rows[i].id}`))} />`;
     return html`
         <h1 class="unseen">Reports</h1>
         <div class="toolbar">

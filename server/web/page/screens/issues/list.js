@@ -129,7 +129,7 @@ export function IssueList({ project, rows, sort, filter, chosen, toggle, toggleA
         const load = () => get(`/issues/${issue.number}`, filter);
         return html`<${IssueRow} issue=${issue} index=${i} href=${href(issue.number)} isChosen=${chosen.has(issue.number)}
             isCurrent=${i === Math.max(0, current)} choose=${() => toggle(issue)} enter=${() => setCurrent(i)}
-            hover=${() => prefetch(`issue/${issue.number}${queryText(filter)}`, load).catch(() => {})} />`;
+            hover=${() => prefetch(`issue/${issue.number}${queryText(filter)}`, load)} />`;
     };
     return html`<div class=${`issues ${isStale ? "stale" : ""}`} role="table" aria-label="Issues" aria-rowcount=${rows.length + 1}
         aria-busy=${String(isStale)} ref=${rootRef}>
