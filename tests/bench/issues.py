@@ -65,6 +65,7 @@ class Sqlite:
             db.execute(text)
 
     def finish(self):
+        self.db.execute("UPDATE projects SET last_issue = (SELECT max(number) FROM issues)")
         self.db.execute("INSERT INTO term_texts (rowid, text) SELECT id, text FROM terms WHERE field IN (8, 10, 13, 14)")
         self.db.commit()
         self.db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -102,6 +103,7 @@ class Postgresql:
 
     def finish(self):
         self.run("SELECT setval(pg_get_serial_sequence('terms', 'id'), (SELECT max(id) FROM terms))")
+        self.run("UPDATE projects SET last_issue = (SELECT max(number) FROM issues)")
         self.run("VACUUM ANALYZE")
 
 
@@ -343,6 +345,25 @@ def measure(server, rounds, only):
     return found
 
 
+def prepare(framezero, work, n, postgresql=None):
+    """A server, not started, and its database with n reports; those of an earlier run are used again."""
+    data = pathlib.Path(work) / f"issues-{n}{'-postgresql' if postgresql else ''}"
+    is_new = not data.exists()
+    server = Server(framezero, workers=1, data=str(data.absolute()), database=postgresql)
+    database = Postgresql(postgresql) if postgresql else Sqlite(data / "framezero.db")
+    if is_new:
+        data.mkdir(parents=True)
+    server.start()
+    server.stop()
+    if is_new:
+        began = time.monotonic()
+        # Whole hours, so that the same day gives the same rows.
+        maker = Maker(n, 1, int(time.time()) // 3600 * HOUR)
+        fill(database, maker)
+        say(f"filled in {time.monotonic() - began:.0f} s")
+    return server, database
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--framezero", default=str(TOP / "build/release/server/framezero"))
@@ -354,20 +375,7 @@ def main():
     parser.add_argument("--rows", action="store_true", help="without columns")
     parser.add_argument("--json")
     options = parser.parse_args()
-    data = pathlib.Path(options.work) / f"issues-{options.reports}{'-postgresql' if options.postgresql else ''}"
-    is_new = not data.exists()
-    server = Server(options.framezero, workers=1, data=str(data.absolute()), database=options.postgresql)
-    database = Postgresql(options.postgresql) if options.postgresql else Sqlite(data / "framezero.db")
-    if is_new:
-        data.mkdir(parents=True)
-    server.start()
-    server.stop()
-    if is_new:
-        began = time.monotonic()
-        # Whole hours, so that the same day gives the same rows.
-        maker = Maker(options.reports, 1, int(time.time()) // 3600 * HOUR)
-        fill(database, maker)
-        say(f"filled in {time.monotonic() - began:.0f} s")
+    server, database = prepare(options.framezero, options.work, options.reports, options.postgresql)
     server.start()
     try:
         wait_sealed(database, server)

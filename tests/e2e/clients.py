@@ -1,4 +1,4 @@
-"""Third-party clients for tests: fetched once from npm or Debian into a folder; nothing is installed.
+"""Third-party clients for tests: fetched once from npm or Debian into a folder; nothing is installed. A browser is the machine's.
 
 npm(folder, "@sentry/node@10") and debian(folder, ["ruby3.1", ...]) return the folder of the package, or raise
 unittest.SkipTest with the reason: no npm, no network, no such package.
@@ -13,6 +13,8 @@ import unittest
 TIMEOUT_S = 300
 # Without a registry the tests are skipped; this must happen before their own timeout.
 QUICKLY = ["--fetch-retries=1", "--fetch-retry-mintimeout=1000", "--fetch-timeout=60000"]
+
+PLAYWRIGHT, AXE = "playwright-core@1.65.1", "axe-core@4.14.1"
 
 
 def fetch(folder, name, make):
@@ -57,3 +59,10 @@ def debian(folder, name, packages):
                 run(["dpkg", "-x", file, "."], path)
 
     return fetch(folder, "debian-" + name, make)
+
+
+def find_chromium():
+    found = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if not found:
+        raise unittest.SkipTest("there is no chromium")
+    return found

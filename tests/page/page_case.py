@@ -19,15 +19,7 @@ from case import CLIENTS, SAMPLE, ServerCase
 
 import sample_data
 
-PLAYWRIGHT, AXE = "playwright-core@1.65.1", "axe-core@4.14.1"
 JOURNEY_S = 300
-
-
-def find_chromium():
-    found = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    if not found:
-        raise unittest.SkipTest("there is no chromium")
-    return found
 
 
 class PageCase(ServerCase):
@@ -39,9 +31,9 @@ class PageCase(ServerCase):
         if not shutil.which("node"):
             raise unittest.SkipTest("there is no node")
         cls.tools = {
-            "chromium": find_chromium(),
-            "playwright": os.path.join(clients.npm(CLIENTS, PLAYWRIGHT), "node_modules", "playwright-core", "index.mjs"),
-            "axe": os.path.join(clients.npm(CLIENTS, AXE), "node_modules", "axe-core", "axe.min.js"),
+            "chromium": clients.find_chromium(),
+            "playwright": os.path.join(clients.npm(CLIENTS, clients.PLAYWRIGHT), "node_modules", "playwright-core", "index.mjs"),
+            "axe": os.path.join(clients.npm(CLIENTS, clients.AXE), "node_modules", "axe-core", "axe.min.js"),
         }
         super().setUpClass()
 
