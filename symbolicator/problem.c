@@ -30,6 +30,7 @@ static const char *const names[SYM_PROBLEM_KINDS] = {
     [SYM_PROBLEM_NOT_INSPECTED] = "not_inspected",
     [SYM_PROBLEM_SHARED_CACHE] = "shared_cache",
     [SYM_PROBLEM_STRIPPED] = "stripped",
+    [SYM_PROBLEM_TOO_MUCH_WORK] = "too_much_work",
     [SYM_PROBLEM_UNREADABLE] = "unreadable",
     [SYM_PROBLEM_UNUSED_SYMBOL_MAP] = "unused_symbol_map",
 };

@@ -70,6 +70,7 @@ struct sym_dwarf_scan {
     size_t n_nodes, n_ranges, n_unit_ranges;
     size_t room_nodes, room_ranges, room_unit_ranges;
     uint64_t code_low, code_high; /* set by the caller: ranges that begin outside are dead code */
+    uint64_t work;                /* bytes and entries of lists that were looked at */
 };
 
 void sym_dwarf_scan_deinit(struct sym_dwarf_scan *scan, struct fz_budget *budget);
@@ -124,6 +125,7 @@ struct sym_dwarf_lines {
     size_t room_rows, room_sequences, room_files, room_directories;
     unsigned version;
     uint64_t code_low, code_high; /* set by the caller: sequences outside are dead code */
+    uint64_t work;                /* bytes of the program */
 };
 
 void sym_dwarf_lines_deinit(struct sym_dwarf_lines *lines, struct fz_budget *budget);

@@ -297,6 +297,7 @@ sym_dwarf_lines_unit(const struct sym_dwarf *dwarf, size_t i, struct fz_budget *
     const struct sym_dwarf_unit *unit = &dwarf->units[i];
     lines->n_rows = lines->n_sequences = lines->n_files = lines->n_directories = 0;
     lines->version = unit->version;
+    lines->work = 0;
     /* Units that hold only types have no code and no line program. */
     if (!unit->has_lines || unit->is_bad)
         return FZ_OK;
@@ -306,6 +307,7 @@ sym_dwarf_lines_unit(const struct sym_dwarf *dwarf, size_t i, struct fz_budget *
     r.big_endian = dwarf->big_endian;
     fz_read_seek(&r, unit->stmt_list);
     enum fz_code code = dwarf_line_header_read(&program, &r, err);
+    lines->work = r.len - unit->stmt_list;
     if (code != FZ_OK)
         return code;
     struct machine m = {.program = &program,

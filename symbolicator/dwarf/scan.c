@@ -380,11 +380,13 @@ sym_dwarf_scan_unit(const struct sym_dwarf *dwarf, size_t i, struct fz_budget *b
     walk->scan = scan;
     /* Thousands of DIEs may name the same long range list: without a limit the work would be
      * quadratic in the size of the unit. */
-    walk->steps = (unit->end - unit->offset) * STEPS_PER_BYTE + STEPS_FREE;
+    uint64_t size = unit->end - unit->offset, steps = size * STEPS_PER_BYTE + STEPS_FREE;
+    walk->steps = steps;
     walk->no_memory = false;
     walk->n_open = 0;
     struct dwarf_cursor c = dwarf_cursor_make(dwarf, SECTION_INFO, unit->dies, unit->end);
     enum fz_code code = walk_unit(walk, c, dwarf->sections[SECTION_INFO].data, err);
+    scan->work = size + (steps - walk->steps);
     free(walk);
     return code;
 }

@@ -8,19 +8,33 @@ enum {
     S_ATTR_CODE = (int)0x80000400u, /* pure or some instructions */
     NAME_STEPS_PER_BYTE = 64,
     NAME_STEPS_FREE = 1 << 20,
+    WORK_PER_BYTE = 16,
+    WORK_FREE = 64 << 20,
 };
+/* From the first to the last instruction. Branches of real code reach far less. */
+static const uint64_t CODE_SPAN_MAX = (uint64_t)1 << 40;
 
 static void
-extend_code(struct index_builder *b, uint64_t addr, uint64_t size)
+extend_code(struct index_builder *b, const char *name, uint64_t addr, uint64_t size)
 {
     uint64_t end;
     /* A range that wraps around has been reported with its section or segment. */
     if (size == 0 || __builtin_add_overflow(addr, size, &end))
         return;
-    if (b->code_high == 0 || addr < b->code_low)
-        b->code_low = addr;
-    if (end > b->code_high)
-        b->code_high = end;
+    uint64_t low = b->code_high == 0 || addr < b->code_low ? addr : b->code_low;
+    uint64_t high = end > b->code_high ? end : b->code_high;
+    /* Units are walked from the first to the last address of code, whether there is any or not. */
+    if (high - low > CODE_SPAN_MAX) {
+        sym_problem_add(b->problems, SYM_PROBLEM_BAD_SECTION,
+                        "%s: its code (0x%llx bytes at 0x%llx) counts only within 0x%llx bytes",
+                        name, (unsigned long long)size, (unsigned long long)addr,
+                        (unsigned long long)CODE_SPAN_MAX);
+        low = b->code_high == 0 ? addr : b->code_low;
+        /* What begins far from the rest is left out. */
+        high = addr >= low && addr - low < CODE_SPAN_MAX ? low + CODE_SPAN_MAX : b->code_high;
+    }
+    b->code_low = low;
+    b->code_high = high;
 }
 
 /* Where code can be. DWARF outside of it speaks of functions that the linker dropped. */
@@ -31,7 +45,8 @@ find_code(struct index_builder *b)
     for (size_t i = 0; i < macho->n_sections; i++) {
         /* By their flags, since code is also in sections of other names (__stubs, __StaticInit). */
         if (macho->sections[i].flags & (uint32_t)S_ATTR_CODE)
-            extend_code(b, macho->sections[i].addr, macho->sections[i].size);
+            extend_code(b, macho->sections[i].name, macho->sections[i].addr,
+                        macho->sections[i].size);
     }
     /* Old tools wrote dSYMs with sections that have no sizes: then whole segments count. */
     if (b->code_high)
@@ -41,7 +56,7 @@ find_code(struct index_builder *b)
         /* These three hold no code. */
         if (strcmp(segment->name, "__PAGEZERO") != 0 && strcmp(segment->name, "__DWARF") != 0 &&
             strcmp(segment->name, "__LINKEDIT") != 0)
-            extend_code(b, segment->vmaddr, segment->vmsize);
+            extend_code(b, segment->name, segment->vmaddr, segment->vmsize);
     }
 }
 
@@ -117,6 +132,8 @@ build(struct index_builder *b, int out_fd, struct fz_error *err)
     find_code(b);
     /* Names that refer to each other could make the work quadratic. */
     b->name_steps = b->macho->bytes.len * NAME_STEPS_PER_BYTE + NAME_STEPS_FREE;
+    /* So could units that refer to the same bytes. In a sound file nearly all bytes are read once. */
+    b->work_left = b->macho->bytes.len * WORK_PER_BYTE + WORK_FREE;
     /* Record and string 0 mean none. */
     if (!index_bytes_add(b, &b->strings, &none, 1) || !index_bytes_add(b, &b->records, &none, 1))
         return fz_budget_fail(&b->budget, err);

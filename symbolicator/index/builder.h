@@ -104,6 +104,7 @@ struct index_builder {
     struct sym_dwarf *dwarf; /* NULL without DWARF */
     uint64_t info_size;      /* of .debug_info; 0: records have no DIEs */
     uint64_t name_steps;
+    uint64_t work_left; /* what further units may cost, as index_unit_work() */
     unsigned n_threads;
     const struct sym_symbol_map *symbol_map; /* NULL: none */
     uint64_t n_hidden;                       /* names in the pool that stay hidden */

@@ -152,6 +152,13 @@ index_unit_read(struct index_unit_builder *u, size_t i, struct fz_error *err)
                                                              : fz_budget_fail(&b->budget, err);
 }
 
+uint64_t
+index_unit_work(const struct index_unit_builder *u)
+{
+    /* A unit that is bad in its header has not been read. */
+    return u->unit->is_bad ? 0 : u->scan.work + u->lines.work + u->n_rows + u->n_pieces;
+}
+
 void
 index_unit_deinit(struct index_unit_builder *u)
 {

@@ -59,6 +59,16 @@ static void
 commit_turn(struct index_workers *shared, struct slot_unit *slot)
 {
     enum fz_code code = slot->code;
+    uint64_t work = code == FZ_OK ? index_unit_work(&slot->unit) : 0;
+    if (work > shared->b->work_left) {
+        sym_problem_add(shared->b->problems, SYM_PROBLEM_TOO_MUCH_WORK,
+                        "units refer to the same bytes again and again: %llu of %llu were read",
+                        (unsigned long long)shared->turn, (unsigned long long)shared->n_units);
+        /* What others have begun to read is dropped, so that the index does not depend on them. */
+        shared->n_units = shared->turn;
+        return;
+    }
+    shared->b->work_left -= work;
     /* Commits change the builder, so only one at a time; reading goes on meanwhile. */
     shared->is_committing = true;
     pthread_mutex_unlock(&shared->mutex);

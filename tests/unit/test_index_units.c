@@ -125,6 +125,60 @@ test_memory_cap(void **state)
     dwarf_sample_deinit(&sample);
 }
 
+/* Many small units that refer to one long line program cost as much as a file of the whole length. */
+static void
+test_shared_line_program(void **state)
+{
+    (void)state;
+    enum { PROGRAM = 1 << 20, MANY = 400 };
+    struct fz_buffer info = fz_buffer_make(0), line = fz_buffer_make(0);
+    for (unsigned i = 0; i < MANY; i++)
+        fz_buffer_text(&info, "{ 2:4 4:0 8 1 8:1000 4:100 4:0 '/d' 0 } ");
+    fz_buffer_text(&line, "{" HEADER "0 u9 2 8:1000 ");
+    for (unsigned i = 0; i < PROGRAM; i++)
+        fz_buffer_text(&line, "1 ");
+    fz_buffer_text(&line, "2 u8 0 u1 1 }");
+    struct dwarf_text text = {
+        .info = fz_buffer_cstr(&info), .abbrev = ABBREVS, .line = fz_buffer_cstr(&line)};
+    struct dwarf_sample sample;
+    dwarf_sample_init(&sample, &text);
+    for (unsigned n_threads = 1; n_threads <= 4; n_threads += 3) {
+        struct sym_build_stats stats;
+        struct sym_problems problems = {0};
+        struct fz_buffer bytes = build(&sample.macho, n_threads, &stats, &problems);
+        struct sym_problem *found = sym_problem_find(&problems, SYM_PROBLEM_TOO_MUCH_WORK);
+        assert_non_null(found);
+        /* 64 MB, and 16 times the length of the file, which is in memory here and has none. */
+        assert_string_equal(found->text,
+                            "units refer to the same bytes again and again: 63 of 400 were read");
+        assert_int_equal(stats.n_units, 63);
+        fz_buffer_deinit(&bytes);
+    }
+    dwarf_sample_deinit(&sample);
+    fz_buffer_deinit(&info);
+    fz_buffer_deinit(&line);
+}
+
+/* Sections that claim the whole address space: what is in the first part of it is found. */
+static void
+test_code_without_end(void **state)
+{
+    (void)state;
+    struct dwarf_sample sample;
+    struct sym_build_stats stats;
+    struct sym_problems problems = {0};
+    make_sample(&sample);
+    struct sym_section *text = &sample.sections[0];
+    const struct sym_section was = *text;
+    text->size = UINT64_MAX - text->addr - 1;
+    struct fz_buffer bytes = build(&sample.macho, 1, &stats, &problems);
+    assert_int_equal(stats.n_functions, UNITS);
+    assert_non_null(sym_problem_find(&problems, SYM_PROBLEM_BAD_SECTION));
+    *text = was;
+    fz_buffer_deinit(&bytes);
+    dwarf_sample_deinit(&sample);
+}
+
 /* Two numbers of one file are one file: the lines of both count from the lower one. */
 static void
 test_file_twice(void **state)
@@ -249,9 +303,13 @@ test_exports(void **state)
 int
 main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_threads),    cmocka_unit_test(test_memory_cap),
-        cmocka_unit_test(test_file_twice), cmocka_unit_test(test_lines_alone),
-        cmocka_unit_test(test_unsorted),   cmocka_unit_test(test_exports)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_threads),
+                                       cmocka_unit_test(test_memory_cap),
+                                       cmocka_unit_test(test_shared_line_program),
+                                       cmocka_unit_test(test_code_without_end),
+                                       cmocka_unit_test(test_file_twice),
+                                       cmocka_unit_test(test_lines_alone),
+                                       cmocka_unit_test(test_unsorted),
+                                       cmocka_unit_test(test_exports)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
