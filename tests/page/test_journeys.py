@@ -56,6 +56,12 @@ class Journeys(PageCase):
         self.journey("live", reports=[crash_in("com.acme.live", f"Live.{name}()") for name in ("first", "second")])
 
 
+    def test_6_two_projects(self):
+        self.send(crash_in("com.acme.first", "First.run()").encode())
+        self.expect(201, "POST", "/api/v1/projects", body=b'{"name": "other"}')
+        self.journey("two_projects")
+
+
 class Users(PageCase):
     def test_users(self):
         self.journey("users", setup=self.server.credentials["setup_url"])

@@ -1,5 +1,8 @@
 /** Versions: how the newest differs from the one before it, any two, the charts with their tables, and the way to the issues. */
+import { rateText } from "../../../server/web/page/lib/versions.js";
+
 export default async function ({ open, settings, expect, same }) {
+    same([0.966666, 0.99825, 0.99999, 1, 0, 0.00001].map((rate) => rateText(rate)), ["96.67 %", "99.83 %", "99.99 %", "100 %", "0.00 %", "0.00 %"], "rates as texts");
     const page = await open({ path: "/p/default/versions" });
     const shot = async (name) => {
         if (!settings.shots) return;
