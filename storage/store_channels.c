@@ -131,12 +131,14 @@ pause(struct sql *tx, const struct store_channel *channel, int64_t now, struct f
 }
 
 enum fz_code
-store_channel_change(struct store *store, const struct store_channel *channel, struct fz_error *err)
+store_channel_change(struct store *store, const struct store_channel *channel, bool sets_enabled,
+                     struct fz_error *err)
 {
-    const struct sql_value args[] = {
-        sql_int(channel->id),       sql_int(channel->project_id), sql_text(channel->name),
-        sql_text(channel->target),  sql_text(channel->filter),    sql_int(channel->events),
-        sql_int(channel->per_hour), sql_int(channel->digest_s),   sql_int(channel->is_enabled)};
+    const struct sql_value args[] = {sql_int(channel->id),         sql_int(channel->project_id),
+                                     sql_text(channel->name),      sql_text(channel->target),
+                                     sql_text(channel->filter),    sql_int(channel->events),
+                                     sql_int(channel->per_hour),   sql_int(channel->digest_s),
+                                     sql_int(channel->is_enabled), sql_int(sets_enabled)};
     int64_t now = 0;
     uint64_t n = 0;
     FZ_CLEANUP(sql_rollbackp) struct sql *tx = NULL;
@@ -147,15 +149,16 @@ store_channel_change(struct store *store, const struct store_channel *channel, s
         code = sql_exec(
             tx,
             "UPDATE channels SET name = $3, target = $4, filter = $5, events = $6, per_hour = $7, "
-            "digest_s = $8, from_ms = CASE WHEN is_enabled < $9 THEN 0 ELSE from_ms END, "
-            "n_failed = CASE WHEN is_enabled < $9 THEN 0 ELSE n_failed END, "
-            "failing_ms = CASE WHEN is_enabled < $9 THEN 0 ELSE failing_ms END, "
-            "why_disabled = CASE WHEN is_enabled = $9 THEN why_disabled ELSE NULL END, "
-            "is_enabled = $9 WHERE id = $1 AND project_id = $2",
+            "digest_s = $8, from_ms = CASE WHEN $9 * $10 = 1 THEN 0 ELSE from_ms END, "
+            "n_failed = CASE WHEN $9 * $10 = 1 THEN 0 ELSE n_failed END, "
+            "failing_ms = CASE WHEN $9 * $10 = 1 THEN 0 ELSE failing_ms END, "
+            "why_disabled = CASE WHEN $10 = 0 OR is_enabled = $9 THEN why_disabled ELSE NULL END, "
+            "is_enabled = CASE WHEN $10 = 0 THEN is_enabled ELSE $9 END WHERE id = $1 AND "
+            "project_id = $2",
             args, FZ_ARRAY_LEN(args), &n, err);
     if (code == FZ_OK && n == 0)
         return not_found(channel->id, err);
-    if (code == FZ_OK)
+    if (code == FZ_OK && sets_enabled)
         code = pause(tx, channel, now, err);
     return code == FZ_OK ? sql_commit(&tx, err) : code;
 }

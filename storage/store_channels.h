@@ -61,11 +61,11 @@ FZ_MUST_CHECK enum fz_code store_channel_list(struct store *store, int64_t proje
 FZ_MUST_CHECK enum fz_code store_channel_get(struct store *store, int64_t project_id, int64_t id,
                                              struct fz_arena *arena, struct store_channel *ret,
                                              struct fz_error *err);
-/* Store its name, target, filter, events, per_hour, digest_s, and whether it is enabled; enabling it
- * forgets past failures. NOT_FOUND. */
+/* Store its name, target, filter, events, per_hour and digest_s. `sets_enabled`: and whether it is enabled; that it is forgets past
+ * failures. Else this stays, since an attempt may just have disabled it. NOT_FOUND. */
 FZ_MUST_CHECK enum fz_code store_channel_change(struct store *store,
                                                 const struct store_channel *channel,
-                                                struct fz_error *err);
+                                                bool sets_enabled, struct fz_error *err);
 /* The secret becomes the old one, which counts for STORE_SECRET_OVERLAP_MS more. *ret_until_ms: until
  * when. NOT_FOUND. */
 FZ_MUST_CHECK enum fz_code store_channel_rotate(struct store *store, int64_t project_id, int64_t id,

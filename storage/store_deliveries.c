@@ -130,13 +130,37 @@ log_attempt(struct sql *tx, const struct store_delivery *delivery,
                     args, FZ_ARRAY_LEN(args), NULL, err);
 }
 
+/* Unless someone has changed the target or enabled the channel since the attempt began, or another attempt succeeded. */
+static enum fz_code
+disable(struct sql *tx, const struct store_delivery *delivery, const char *why, bool *ret,
+        struct fz_error *err)
+{
+    const struct store_channel *seen = &delivery->channel;
+    const struct sql_value args[] = {sql_int(seen->id), sql_text(why), sql_text(seen->target),
+                                     sql_int(seen->failing_ms)};
+    uint64_t n = 0;
+    enum fz_code code = sql_exec(tx,
+                                 "UPDATE channels SET is_enabled = 0, why_disabled = $2 WHERE id = "
+                                 "$1 AND is_enabled = 1 AND target = $3 AND (failing_ms = $4 OR "
+                                 "$4 = 0)",
+                                 args, FZ_ARRAY_LEN(args), &n, err);
+    *ret = n > 0;
+    /* Sent once the channel is enabled again. */
+    return code == FZ_OK && n
+               ? sql_exec(tx, "UPDATE deliveries SET state = 6 WHERE channel_id = $1 AND state = 0",
+                          args, 1, NULL, err)
+               : code;
+}
+
+/* *ret_disabled: end->disable has done so. */
 static enum fz_code
 end_channel(struct sql *tx, const struct store_delivery *delivery,
-            const struct store_delivery_end *end, int64_t now, struct fz_error *err)
+            const struct store_delivery_end *end, int64_t now, bool *ret_disabled,
+            struct fz_error *err)
 {
     bool is_good = end->state == STORE_DELIVERY_DELIVERED;
     const struct sql_value args[] = {sql_int(delivery->channel.id), sql_int(now),
-                                     sql_int(end->channel_from_ms), sql_text(end->disable)};
+                                     sql_int(end->channel_from_ms)};
     enum fz_code code =
         is_good ? sql_exec(tx,
                            "UPDATE channels SET n_failed = 0, failing_ms = 0, from_ms = 0, "
@@ -147,16 +171,9 @@ end_channel(struct sql *tx, const struct store_delivery *delivery,
                            "failing_ms WHEN 0 THEN $2 ELSE failing_ms END, from_ms = $3 WHERE id = "
                            "$1",
                            args, 3, NULL, err);
-    if (code != FZ_OK || !end->disable)
-        return code;
-    const struct sql_value disabled[] = {args[0], args[3]};
-    code = sql_exec(tx, "UPDATE channels SET is_enabled = 0, why_disabled = $2 WHERE id = $1",
-                    disabled, FZ_ARRAY_LEN(disabled), NULL, err);
-    /* Sent once the channel is enabled again. */
-    return code == FZ_OK
-               ? sql_exec(tx, "UPDATE deliveries SET state = 6 WHERE channel_id = $1 AND state = 0",
-                          args, 1, NULL, err)
-               : code;
+    *ret_disabled = false;
+    return code == FZ_OK && end->disable ? disable(tx, delivery, end->disable, ret_disabled, err)
+                                         : code;
 }
 
 enum fz_code
@@ -165,6 +182,7 @@ store_delivery_finish(struct store *store, const struct store_delivery *delivery
 {
     int64_t now = 0;
     uint64_t n = 0;
+    bool is_disabled = false;
     FZ_CLEANUP(sql_rollbackp) struct sql *tx = NULL;
     enum fz_code code = sql_begin(store->sql, &tx, err);
     if (code == FZ_OK)
@@ -183,8 +201,9 @@ store_delivery_finish(struct store *store, const struct store_delivery *delivery
     if (code == FZ_OK)
         code = log_attempt(tx, delivery, &end->attempt, err);
     if (code == FZ_OK)
-        code = end_channel(tx, delivery, end, now, err);
-    if (code == FZ_OK && end->raised)
+        code = end_channel(tx, delivery, end, now, &is_disabled, err);
+    /* What it tells of has not happened otherwise. */
+    if (code == FZ_OK && end->raised && (!end->disable || is_disabled))
         code = store_event_add(tx, end->raised, err);
     return code == FZ_OK ? sql_commit(&tx, err) : code;
 }

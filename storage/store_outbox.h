@@ -161,8 +161,9 @@ struct store_delivery_end {
     struct store_attempt attempt;    /* its n is set by storage */
     enum store_delivery_state state; /* WAITING: again at when_ms */
     int64_t when_ms;
-    int64_t channel_from_ms;          /* 0 = at once */
-    const char *disable;              /* why the channel is disabled now; NULL = it is not */
+    int64_t channel_from_ms; /* 0 = at once */
+    const char *
+        disable; /* why the channel is disabled now, unless it was changed since; NULL = it is not */
     const struct store_event *raised; /* an event that is caused by it; NULL */
 };
 /* CONFLICT: the lease was over, and another worker has it. */

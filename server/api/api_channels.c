@@ -369,7 +369,8 @@ api_channel_patch(struct api_call *call, struct fz_error *err)
     if (code == FZ_OK)
         code = read_members(call, root, &channel, err);
     if (code == FZ_OK)
-        code = store_channel_change(call->store, &channel, err);
+        code = store_channel_change(call->store, &channel, json_object_get(root, "enabled") != NULL,
+                                    err);
     if (code == FZ_OK)
         code = api_channel_find(call, &channel, err);
     if (code != FZ_OK)

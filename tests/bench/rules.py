@@ -124,7 +124,7 @@ def fill(to, n, end_ms):
     of_issue = f"CASE WHEN s <= 2 THEN 1 ELSE 1 + s * 7919 % {ISSUES} END"
     to.run(f"""INSERT INTO facts (project_id, received_ms, report_key, variant_id, user_id, version_id, os_id, device_id,
         arch_id, environment_id, stack_key, status, is_counted)
-        WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {n}),
+        WITH RECURSIVE n (i) AS (SELECT CAST(1 AS bigint) UNION ALL SELECT i + 1 FROM n WHERE i < {n}),
         r AS (SELECT i, i * 2654435761 % 4294967296 / 64 AS a, i * 2246822519 % 4294967296 / 64 AS b FROM n),
         t AS (SELECT i, a, b, CASE WHEN a % 1000 < 460 THEN 1 WHEN a % 1000 < 500 THEN 2
                                    ELSE 3 + b % 10000 * (b % 10000) * {STACKS - 3} / 100000000 END AS s FROM r)

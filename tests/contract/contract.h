@@ -112,6 +112,7 @@ int contract_run_memory(void);
 int contract_run_runs(void);
 int contract_run_grouping(void);
 int contract_run_outbox(void);
+int contract_run_channels(void);
 int contract_run_users(void);
 int contract_run_issue_actions(void);
 int contract_run_lists(void);

@@ -393,6 +393,7 @@ main(int argc, char **argv)
         {"runs", contract_run_runs},
         {"grouping", contract_run_grouping},
         {"outbox", contract_run_outbox},
+        {"channels", contract_run_channels},
         {"users", contract_run_users},
         {"issue_actions", contract_run_issue_actions},
         {"lists", contract_run_lists},
