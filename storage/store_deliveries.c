@@ -202,7 +202,7 @@ store_delivery_finish(struct store *store, const struct store_delivery *delivery
         code = log_attempt(tx, delivery, &end->attempt, err);
     if (code == FZ_OK)
         code = end_channel(tx, delivery, end, now, &is_disabled, err);
-    /* What it tells of has not happened otherwise. */
+    /* Otherwise what it reports has not happened. */
     if (code == FZ_OK && end->raised && (!end->disable || is_disabled))
         code = store_event_add(tx, end->raised, err);
     return code == FZ_OK ? sql_commit(&tx, err) : code;

@@ -168,10 +168,14 @@ raise_trouble(struct outbox *outbox, const struct store_delivery *delivery, stru
         snprintf(error, sizeof(error), "%s", outcome->text);
     else
         snprintf(error, sizeof(error), "the receiver answered with status %d", outcome->status);
+    const char *path = fz_arena_printf(&arena, "/p/%s/settings/alerts", project.name);
+    if (!path)
+        return fz_arena_fail(&arena, err);
     const struct alert_event event = {
         .kind = ALERT_CHANNEL_FAILING,
         .time_ms = fz_time_now_ms(),
         .project = project.name,
+        .path = path,
         .trouble = {.channel = channel->name,
                     .error = error,
                     .n_attempts = delivery->n_tried + 1,

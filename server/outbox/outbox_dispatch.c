@@ -181,7 +181,7 @@ make_digest(struct outbox *outbox, const struct store_channel *channel, struct f
     struct alert_event event = {.kind = ALERT_DIGEST,
                                 .time_ms = fz_time_now_ms(),
                                 .project = project.name,
-                                .path = fz_arena_printf(&arena, "/issues?project=%s", project.name),
+                                .path = fz_arena_printf(&arena, "/p/%s/issues", project.name),
                                 .items = items,
                                 .n_items = held.n_shown,
                                 .n_events = held.n,

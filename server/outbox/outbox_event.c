@@ -83,24 +83,24 @@ outbox_event_make(struct store *store, const struct store_event_due *due, struct
     if (code != FZ_OK)
         return code;
     bool is_unmuted = due->event.kind == STORE_EVENT_ISSUE_UNMUTED;
-    struct alert_event event = {.kind = (enum alert_kind)due->event.kind,
-                                .id = due->message,
-                                .time_ms = due->at_ms,
-                                .project = due->project,
-                                .version = due->event.version ? due->event.version : issue.version,
-                                .path = fz_arena_printf(arena, "/issues/%lld?project=%s",
-                                                        (long long)issue.number, due->project),
-                                .issue = {.number = (uint64_t)issue.number,
-                                          .title = issue.title,
-                                          .culprit = issue.title,
-                                          .n_reports = issue.n_reports,
-                                          .n_users = issue.n_users,
-                                          .first_seen_ms = issue.first_ms,
-                                          .last_seen_ms = issue.last_ms,
-                                          .first_version = issue.first_version,
-                                          .last_version = issue.last_version,
-                                          .resolved_in = is_unmuted ? NULL : due->event.detail,
-                                          .reason = is_unmuted ? due->event.detail : NULL}};
+    struct alert_event event = {
+        .kind = (enum alert_kind)due->event.kind,
+        .id = due->message,
+        .time_ms = due->at_ms,
+        .project = due->project,
+        .version = due->event.version ? due->event.version : issue.version,
+        .path = fz_arena_printf(arena, "/p/%s/issues/%lld", due->project, (long long)issue.number),
+        .issue = {.number = (uint64_t)issue.number,
+                  .title = issue.title,
+                  .culprit = issue.title,
+                  .n_reports = issue.n_reports,
+                  .n_users = issue.n_users,
+                  .first_seen_ms = issue.first_ms,
+                  .last_seen_ms = issue.last_ms,
+                  .first_version = issue.first_version,
+                  .last_version = issue.last_version,
+                  .resolved_in = is_unmuted ? NULL : due->event.detail,
+                  .reason = is_unmuted ? due->event.detail : NULL}};
     if (!event.path)
         return fz_arena_fail(arena, err);
     if (issue.stack.len)

@@ -39,6 +39,13 @@ struct watch {
     int64_t now_ms;
 };
 
+/* Where people see more, at the page; NULL: no memory, and so no link. */
+static const char *
+path_to(const struct watch *w, const char *screen)
+{
+    return fz_arena_printf(w->arena, "/p/%s/%s", w->project->name, screen);
+}
+
 static enum fz_code
 raise_event(struct watch *w, const struct alert_event *event, const struct store_event *base,
             struct fz_error *err)
@@ -188,8 +195,10 @@ look_for_missing(struct watch *w, struct fz_error *err)
     struct store_missing *list = NULL;
     const char *marks[MISSING_LOOK];
     size_t n = 0, n_marks = 0;
-    struct alert_event event = {
-        .kind = ALERT_SYMBOLS_MISSING, .time_ms = w->now_ms, .project = w->project->name};
+    struct alert_event event = {.kind = ALERT_SYMBOLS_MISSING,
+                                .time_ms = w->now_ms,
+                                .project = w->project->name,
+                                .path = path_to(w, "symbols")};
     /* The most wanted first. */
     enum fz_code code = store_missing_list(w->outbox->store, w->project->id, MISSING_LOOK, w->arena,
                                            &list, &n, err);
@@ -216,6 +225,7 @@ judge_release(struct watch *w, const struct store_session_count *sum, struct fz_
     const struct alert_event event = {.kind = ALERT_RELEASE_UNHEALTHY,
                                       .time_ms = w->now_ms,
                                       .project = w->project->name,
+                                      .path = path_to(w, "versions"),
                                       .version = sum->release,
                                       .release = {.since_ms = sum->first_day_ms,
                                                   .n_sessions = n,
@@ -268,6 +278,7 @@ judge_usage(struct watch *w, const struct store_usage *used, int64_t day, struct
         .kind = ALERT_INGEST_LIMITED,
         .time_ms = w->now_ms,
         .project = w->project->name,
+        .path = path_to(w, "settings"),
         .limit = {
             .name = name, .value = most, .since_ms = w->now_ms, .until_ms = (day + 1) * DAY_MS}};
     snprintf(mark, sizeof(mark), "limited:%s:%lld", name, (long long)day);

@@ -26,7 +26,7 @@ class Events(Channels):
         self.assertEqual(event["data"]["version"], "4.2 (421)")
         self.assertIn("checkout", event["data"]["issue"]["title"])
         self.assertEqual([f["function"] for f in event["data"]["issue"]["frames"]], ["checkout", "main"])
-        self.assertEqual(event["data"]["link"], f"{self.server.url}/issues/1?project=default")
+        self.assertEqual(event["data"]["link"], f"{self.server.url}/p/default/issues/1")
         path, headers, body = receiver.requests[0]
         self.assertEqual(path, "/hook/secret")
         self.assertEqual(headers["webhook-signature"], signature(channel["secret"], headers, body))

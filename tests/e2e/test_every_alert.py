@@ -5,6 +5,7 @@ import http.client
 import json
 import os
 import time
+import urllib.request
 
 from alert_shapes import CHECKS, HIDDEN, check_mail
 from case import main, until
@@ -22,6 +23,10 @@ SAYS = {"issue.created": "New issue #1: ", "issue.regressed": "Issue #1 is back 
         "channel.failing": "Alerts to the channel 'broken' fail"}
 HOSTILE = ("<!channel> <@U1> @everyone @here *b* _i_ ~s~ ||h|| `c` ``` [x](javascript:alert(1)) <https://evil.example|y> & "
            "{{DATE(2020,SHORT)}} # h \u202egpj.exe\u2066 \u200f\x1b[31m\r\nBcc: eve@evil.example\r\n\r\n")
+
+# What the message of each kind links to, below /p/default.
+LINKS = {"symbols.missing": "symbols", "release.unhealthy": "versions", "ingest.limited": "settings",
+         "channel.failing": "settings/alerts"}
 
 
 def plain(text):
@@ -164,6 +169,13 @@ class EveryKind(Everywhere):
     def check_contents(self):
         """What a message says lets a person act."""
         data = {m["type"]: m["data"] for m in self.webhooks()}
+        # Each leads to where people see more, and the server has a page there.
+        for kind, path in LINKS.items():
+            self.assertEqual(data[kind]["link"], f"{self.server.url}/p/default/{path}")
+            with urllib.request.urlopen(data[kind]["link"]) as page:
+                self.assertIn(b"<!doctype html>", page.read(100).lower())
+        issue = data["issue.regressed"]
+        self.assertEqual(issue["link"], f"{self.server.url}/p/default/issues/{issue['issue']['number']}")
         self.assertEqual(data["issue.unmuted"]["issue"]["reason"], "reports")
         self.assertIn("It was ignored until it had enough reports", data["issue.unmuted"]["text"])
         self.assertEqual(data["issue.regressed"]["issue"]["resolved_in"], "4.3")
