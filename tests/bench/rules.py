@@ -90,6 +90,9 @@ class Postgresql:
         return f"'\\x{data.hex()}'"
 
     def finish(self):
+        for table in ("terms", "issues", "issue_keys", "variants"):
+            self.run(f"SELECT setval(pg_get_serial_sequence('{table}', 'id'), (SELECT max(id) FROM {table}))")
+        self.run("SELECT setval(pg_get_serial_sequence('stacks', 'key'), (SELECT max(key) FROM stacks))")
         self.run("VACUUM ANALYZE")
 
 
