@@ -11,7 +11,7 @@
 #include "storage/store_issues.h"
 #include "storage/store_terms.h"
 
-enum { TEXTS_MAX = 128, MISSING_MAX = 20, FACTS_ROOM = 320 };
+enum { TEXTS_MAX = 128, MISSING_MAX = 20, FACTS_ROOM = 320, FIXES_MAX = 32 };
 
 struct reader {
     struct store *store;
@@ -62,6 +62,30 @@ add_states(struct reader *r, int64_t now)
     add_fact(r, STORE_FIELD_LAST_SEEN, NULL, issue->last_ms);
 }
 
+static void
+add_version(struct reader *r, enum store_field field, const char *version, const char *build)
+{
+    add_fact(r, field, version, 0);
+    if (build && *build)
+        add_fact(r, field, full_version(r->arena, version, build), 0);
+}
+
+/* What it is resolved in. */
+static enum fz_code
+add_fixes(struct reader *r, int64_t issue_id, struct fz_error *err)
+{
+    const struct sql_value args[] = {sql_int(issue_id), sql_int(FIXES_MAX)};
+    FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
+    enum fz_code code = sql_query(r->store->sql,
+                                  "SELECT version, build FROM issue_fixes WHERE issue_id = $1 AND "
+                                  "is_after = 0 ORDER BY version, build LIMIT $2",
+                                  args, FZ_ARRAY_LEN(args), &rows, err);
+    while (sql_row(&rows, &code, err))
+        add_version(r, STORE_FIELD_FIXED, sql_col_text(&rows, 0, r->arena),
+                    sql_col_text(&rows, 1, r->arena));
+    return code;
+}
+
 static enum fz_code
 read_issue(struct reader *r, int64_t issue_id, struct fz_error *err)
 {
@@ -99,7 +123,8 @@ read_issue(struct reader *r, int64_t issue_id, struct fz_error *err)
         .first_version = full_version(r->arena, issue.first_version, issue.first_build),
         .last_version = full_version(r->arena, issue.last_version, issue.last_build)};
     add_states(r, now);
-    return FZ_OK;
+    add_version(r, STORE_FIELD_INTRODUCED, issue.first_version, issue.first_build);
+    return issue.state == STORE_ISSUE_RESOLVED ? add_fixes(r, issue_id, err) : FZ_OK;
 }
 
 /* ---- its newest report ---- */

@@ -44,6 +44,32 @@ number_condition(struct store_sql *q, const struct store_condition *condition)
     fz_buffer_text(&q->text, "))");
 }
 
+/* Both have two texts: "4.2", and with the build "4.2 (421)". */
+static void
+introduced_condition(struct store_sql *q, const struct store_condition *condition)
+{
+    static const char *const texts[] = {
+        "t.text", "(t.text || CASE WHEN t.detail <> '' THEN ' (' || t.detail || ')' ELSE '' END)"};
+    fz_buffer_text(&q->text, "EXISTS (SELECT 1 FROM terms t WHERE t.id = i.first_version AND ");
+    store_sql_match(q, condition, texts, FZ_ARRAY_LEN(texts));
+    fz_buffer_char(&q->text, ')');
+}
+
+/* Not those that are resolved in the version after one. */
+static void
+fixed_condition(struct store_sql *q, const struct store_condition *condition)
+{
+    static const char *const texts[] = {
+        "x.version",
+        "(x.version || CASE WHEN x.build <> '' THEN ' (' || x.build || ')' ELSE '' END)"};
+    fz_buffer_printf(&q->text,
+                     "i.state = %d AND EXISTS (SELECT 1 FROM issue_fixes x WHERE x.issue_id = i.id "
+                     "AND x.is_after = 0 AND ",
+                     (int)STORE_ISSUE_RESOLVED);
+    store_sql_match(q, condition, texts, FZ_ARRAY_LEN(texts));
+    fz_buffer_char(&q->text, ')');
+}
+
 void
 store_issue_condition(struct store_sql *q, const struct store_condition *condition, int64_t now_ms)
 {
@@ -63,6 +89,10 @@ store_issue_condition(struct store_sql *q, const struct store_condition *conditi
         store_sql_compare(q, condition->op, condition->values[0].number);
     } else if (field == STORE_FIELD_ASSIGNEE) {
         store_sql_match(q, condition, assignee, 1);
+    } else if (field == STORE_FIELD_INTRODUCED) {
+        introduced_condition(q, condition);
+    } else if (field == STORE_FIELD_FIXED) {
+        fixed_condition(q, condition);
     }
     fz_buffer_char(&q->text, ')');
 }

@@ -199,6 +199,16 @@ static const struct store_field_row rows[] = {
                                .ops = COMPARES,
                                .is_of_issue = true,
                                .help = "when the issue's newest report was received"},
+    [STORE_FIELD_INTRODUCED] = {.name = "introduced",
+                                .plain = STORE_OP_EQUAL,
+                                .ops = NAMES,
+                                .is_of_issue = true,
+                                .help = "lowest version with the issue"},
+    [STORE_FIELD_FIXED] = {.name = "fixed",
+                           .plain = STORE_OP_EQUAL,
+                           .ops = NAMES,
+                           .is_of_issue = true,
+                           .help = "version that the issue is resolved in"},
 };
 
 static bool

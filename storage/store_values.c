@@ -21,6 +21,8 @@ static const struct source {
     bool has_index; /* of facts: then reports are counted */
 } sources[] = {
     {STORE_FIELD_VERSION, STORE_TERM_VERSION, "text", true},
+    {STORE_FIELD_INTRODUCED, STORE_TERM_VERSION, "text", false},
+    {STORE_FIELD_FIXED, STORE_TERM_VERSION, "text", false},
     {STORE_FIELD_BUILD, STORE_TERM_VERSION, "detail", true},
     {STORE_FIELD_OS, STORE_TERM_OS,
      "(text || CASE WHEN detail <> '' THEN ' ' ELSE '' END || detail)", true},
@@ -164,6 +166,7 @@ store_values(struct store *store, int64_t project_id, const struct store_value_s
                             : find_terms(store, project_id, &sources[at], search, &q, &list, err);
     store_sql_deinit(&q);
     bool is_version = field == STORE_FIELD_VERSION || field == STORE_FIELD_BUILD ||
+                      field == STORE_FIELD_INTRODUCED || field == STORE_FIELD_FIXED ||
                       field == STORE_FIELD_OS_VERSION;
     if (code == FZ_OK && list.n)
         qsort(list.items, list.n, list.item, is_version ? compare_versions : compare_counts);

@@ -195,6 +195,11 @@ read_issue(struct contract *c, struct list_case *m)
         {.field = STORE_FIELD_FIRST_SEEN, .number = issue.first_ms},
         {.field = STORE_FIELD_LAST_SEEN, .number = issue.last_ms},
         {.field = STORE_FIELD_ASSIGNEE, .text = issue.assignee},
+        {.field = STORE_FIELD_INTRODUCED, .text = issue.first_version},
+        {.field = STORE_FIELD_INTRODUCED,
+         .text = issue.first_build && *issue.first_build
+                     ? fz_arena_printf(&c->arena, "%s (%s)", issue.first_version, issue.first_build)
+                     : NULL},
         {.field = STORE_FIELD_IS,
          .text = issue.state == STORE_ISSUE_OPEN       ? "open"
                  : issue.state == STORE_ISSUE_RESOLVED ? "resolved"
@@ -261,6 +266,7 @@ const char *const list_case_words[] = {
     "-is:resolved", "is:new", "is:unassigned", "assignee:ann", "-has:assignee", "first_seen:>2026-10-26",
     "seen:<7d", "since:14d", "until:2026-11-10", "received:>=2026-11-01", "-received:>2026-11-05",
     "received:<=2026-11-03", "crashed:>2026-11-01", "-has:crashed", "nothing_has_this", "-nothing_has_this",
+    "introduced:4.2", "introduced:\"4.2 (4201)\"", "-introduced:4.*", "introduced:5*,4.10", "has:introduced", "-has:introduced",
 };
 /* clang-format on */
 const size_t list_case_n_words = FZ_ARRAY_LEN(list_case_words);

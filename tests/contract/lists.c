@@ -9,6 +9,7 @@
 
 #include "storage/store_fact_query.h"
 #include "storage/store_issue_list.h"
+#include "storage/store_issue_state.h"
 #include "storage/store_seal.h"
 
 enum { QUERIES = 400 };
@@ -239,6 +240,54 @@ test_newest_versions(void **state)
     }
 }
 
+/* Versions that issues began in and are resolved in, with their builds or without. */
+static void
+test_introduced_and_fixed(void **state)
+{
+    struct contract *c = *state;
+    static const struct contract_group reports[] = {
+        {.stack = "a", .key = "a", .variant = "v", .version = "1.1", .user = "ann"},
+        {.stack = "a", .key = "a", .variant = "v", .version = "1.0", .user = "ann"},
+        {.stack = "b", .key = "b", .variant = "v", .version = "1.1", .user = "ann"},
+    };
+    static const struct {
+        const char *query;
+        int64_t issue; /* 0 = none */
+    } cases[] = {{"introduced:1.0", 1},
+                 {"introduced:1.1", 2},
+                 {"-introduced:1.0", 2},
+                 {"introduced:1.2", 0},
+                 {"fixed:2.0", 1},
+                 {"fixed:\"2.0 (7)\"", 1},
+                 {"fixed:\"2.0 (8)\"", 0},
+                 {"fixed:2*", 1},
+                 {"-has:fixed", 2},
+                 {"has:fixed is:resolved", 1},
+                 {"introduced:1.1 fixed:2.0", 0}};
+    for (size_t i = 0; i < FZ_ARRAY_LEN(reports); i++)
+        contract_group_add(c, &reports[i]);
+    const struct store_fix fix = {"2.0", "7", false};
+    const struct store_issue_change what = {.actor = "test",
+                                            .set_state = true,
+                                            .state = STORE_ISSUE_RESOLVED,
+                                            .fixes = &fix,
+                                            .n_fixes = 1};
+    assert_ok(c, store_issue_change(c->store, c->project, 1, &what, &c->err));
+    for (size_t i = 0; i < FZ_ARRAY_LEN(cases); i++) {
+        struct store_query query;
+        struct store_issue_page issues;
+        const struct store_issue_search search = {.query = &query};
+        struct store_page page = {.limit = 10};
+        assert_ok(c, query_parse(fz_span_cstr(cases[i].query), list_case_now, &c->arena, &query,
+                                 &c->err));
+        assert_ok(
+            c, store_issue_list(c->store, c->project, &search, &page, &c->arena, &issues, &c->err));
+        if (issues.n != (cases[i].issue ? 1 : 0) ||
+            (issues.n && issues.issues[0].issue.number != cases[i].issue))
+            fail_msg("%s: %zu issues", cases[i].query, (size_t)issues.n);
+    }
+}
+
 /* ---- plans ---- */
 
 /* Each query reads facts by an index: that of a condition, or the time. */
@@ -289,9 +338,13 @@ int
 contract_run_lists(void)
 {
     const struct CMUnitTest tests[] = {
-        contract_test(test_random),          contract_test(test_sealed),
-        contract_test(test_damaged),         contract_test(test_changed),
-        contract_test(test_plans),           contract_test(test_changed_meanwhile),
+        contract_test(test_random),
+        contract_test(test_sealed),
+        contract_test(test_damaged),
+        contract_test(test_changed),
+        contract_test(test_plans),
+        contract_test(test_changed_meanwhile),
+        contract_test(test_introduced_and_fixed),
         contract_test(test_newest_versions),
     };
     return cmocka_run_group_tests_name("lists", tests, NULL, NULL);

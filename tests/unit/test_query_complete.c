@@ -34,7 +34,7 @@ static const struct {
     {"zzz|", QUERY_COMPLETES_KEYS, 0, "zzz", NULL, ""},
     {"\"ver|", QUERY_COMPLETES_NOTHING, 0, "ver", NULL, ""},
     {"has:us|", QUERY_COMPLETES_KEYS, 4, "us", NULL, "user "},
-    {"-has:i|", QUERY_COMPLETES_KEYS, 5, "i", NULL, "image issue "},
+    {"-has:i|", QUERY_COMPLETES_KEYS, 5, "i", NULL, "image issue introduced "},
     {"is:|", QUERY_COMPLETES_CHOICES, 3, "", NULL,
      "open resolved ignored regressed new unassigned placeholder "},
     {"is:re|", QUERY_COMPLETES_CHOICES, 3, "re", NULL, "resolved regressed "},

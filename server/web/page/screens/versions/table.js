@@ -3,6 +3,7 @@ import { html, useRef } from "../../lib/preact.js";
 import { get } from "../../lib/api.js";
 import { versionText, compact, number } from "../../lib/format.js";
 import { useLoad } from "../../lib/load.js";
+import { quote } from "../../lib/query.js";
 import { pathTo, queryText, setQuery } from "../../lib/router.js";
 import { date } from "../../lib/time.js";
 import { partsOfDays, rateText, versionKey, FEW, interval, versionWords, compareRates, signed } from "../../lib/versions.js";
@@ -64,6 +65,7 @@ function Rate({ rate, n = 0, of }) {
 /** @param {{project: string, version: Version, since: string}} props */
 function Row({ project, version, since }) {
     const words = versionWords(version);
+    const all = (/** @type {string} */ query) => pathTo(project, "issues") + queryText({ query });
     const issues = (/** @type {string} */ query, /** @type {string} */ sort) => pathTo(project, "issues") + queryText({ query, since, sort });
     const link = (/** @type {number} */ n, /** @type {string} */ href, /** @type {string} */ title) => (n ? html`<a href=${href} title=${title}>${number(n)}</a>` : html`<span class="muted">0</span>`);
     const seen = (/** @type {string | undefined} */ at) => at && html`<${Age} at=${at} isColumn />`;
@@ -76,9 +78,9 @@ function Row({ project, version, since }) {
         <td class="number">${compact(version.sessions ?? 0)}</td>
         <td class="number"><${Rate} rate=${version.crash_free_sessions} n=${version.sessions} of="sessions" /></td>
         <td class="number"><${Rate} rate=${version.crash_free_users} n=${version.session_users} of="users" /></td>
-        <td class="number">${link(version.new_issues, issues(words, "first_seen"), "Issues with reports of this version, those that began last first")}</td>
+        <td class="number">${link(version.new_issues, all(`introduced:${quote(name)}`), "Issues that no lower version has")}</td>
         <td class="number">${link(version.regressed_issues, issues(`is:regressed ${words}`, "users"), "Issues of this version that came back")}</td>
-        <td class="number">${link(version.fixed_issues, pathTo(project, "issues") + queryText({ query: "is:resolved" }), "Resolved issues")}</td>
+        <td class="number">${link(version.fixed_issues, all(`fixed:${quote(version.version ?? "")}`), "Issues resolved in it")}</td>
         <td class="number">${link(version.reports, issues(words, "reports"), "Issues by their reports of this version")}</td>
         <td class="number">${compact(version.users)}</td>
         <td class="muted">${seen(version.first_seen)}</td>
