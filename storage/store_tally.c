@@ -8,6 +8,7 @@
 
 static const int64_t HOUR_MS = 3600000, DAY_MS = 86400000;
 enum { DENSE_MIN = 1 << 16 };
+
 /* ---- maps ---- */
 
 void

@@ -142,18 +142,19 @@ find_user(const struct api_set *set, const char *email)
     return 0;
 }
 
+static int
+compare_user(const void *id, const void *user)
+{
+    const int64_t *a = id;
+    const struct store_user *b = user;
+    return *a < b->id ? -1 : *a > b->id;
+}
+
 static bool
 has_user(const struct api_set *set, int64_t id)
 {
-    size_t low = 0, high = set->n_users;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (set->users[middle].id < id)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < set->n_users && set->users[low].id == id;
+    return set->n_users &&
+           bsearch(&id, set->users, set->n_users, sizeof(*set->users), compare_user) != NULL;
 }
 
 static const struct store_web_known *

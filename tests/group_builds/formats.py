@@ -3,9 +3,13 @@
 Addresses are those of the chain that was unwound; names are only those that a client finds on the device, of the system.
 """
 import json
+import pathlib
 import sys
 
 import labels
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "golden"))
+from make_plcrash import blob, num  # noqa: E402
 
 # MetricKit nests a frame in the one before it.
 sys.setrecursionlimit(10000)
@@ -178,26 +182,6 @@ def sentry(crash, _):
 def dashed(uuid):
     uuid = uuid.replace("-", "").upper()
     return "-".join((uuid[:8], uuid[8:12], uuid[12:16], uuid[16:20], uuid[20:]))
-
-
-# ---- protobuf ----
-
-def varint(n):
-    out = b""
-    while True:
-        out += bytes([(n & 0x7F) | (0x80 if n > 0x7F else 0)])
-        n >>= 7
-        if not n:
-            return out
-
-
-def num(field, value):
-    return varint(field << 3) + varint(value & (1 << 64) - 1)
-
-
-def blob(field, value):
-    value = value.encode() if isinstance(value, str) else value
-    return varint(field << 3 | 2) + varint(len(value)) + value
 
 
 def plcrash(crash, _):
