@@ -21,10 +21,14 @@ typedef int (*api_workers_fn)(void *user);
 
 /* How people log in. */
 struct api_login {
-    const char *public_url;        /* how browsers reach the server; "" = not known */
-    const char *proxy_user_header; /* in which a trusted proxy names the user; "" = none */
-    const char *proxy_role;        /* of users that it names for the first time; "" = none */
-    int64_t idle_ms, max_ms;       /* of a session, as struct store_web_limits */
+    const char *public_url;          /* how browsers reach the server; "" = not known */
+    const char *proxy_user_header;   /* in which a trusted proxy names the user; "" = none */
+    const char *proxy_role;          /* of users that it names for the first time; "" = none */
+    const char *proxy_groups_header; /* in which it names the user's groups; "" = none */
+    const char *proxy_groups;        /* GROUP=ROLE,... */
+    int64_t idle_ms, max_ms;         /* of a session, as struct store_web_limits */
+    void (*on_setup)(void *user);    /* the setup link was used; may be NULL */
+    void *on_setup_user;
     /* The OpenID provider, as the settings of its name. */
     const char *oidc_issuer; /* "" = none */
     const char *oidc_client_id, *oidc_client_secret, *oidc_name, *oidc_domains, *oidc_role;

@@ -105,6 +105,16 @@ struct question {
     unsigned scope;
 };
 
+/* Has the proxy given the user another role since the page asked who is logged in? GET
+ * /api/v1/session stores it. */
+static bool
+has_other_role(const struct question *q, int64_t sender)
+{
+    enum store_role role = STORE_ROLE_NONE;
+    return api_proxy_role(q->api, q->request, &role) &&
+           api_tokens_scopes(q->api->tokens, sender, 0) != store_role_scopes(role);
+}
+
 /* `is_final`: the set of tokens was read after the token came, so one that is not in it is unknown.
  */
 static enum fz_code
@@ -122,6 +132,8 @@ decide(const struct question *q, bool is_final, struct api_grant *ret, int *ret_
         *ret_status = code == FZ_E_DENIED ? 401 : fz_code_http_status(code);
         return code;
     }
+    if (q->proof.kind == API_PROOF_USER && has_other_role(q, grant.token_id))
+        return deny(401, ret_status, err, "the groups of the user have changed: reload the page");
     /* An admin may do everything. */
     if (!(grant.scopes & (q->scope | STORE_SCOPE_ADMIN))) {
         char text[96];

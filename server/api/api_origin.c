@@ -3,6 +3,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/text.h"
 #include "server/api/api_object.h"
 #include "server/api/api_session.h"
 
@@ -106,6 +107,55 @@ api_proxy_user(const struct api *api, const struct http_request *request,
     if (http_header_count(request, name) != 1)
         return false;
     return store_email_fold(http_header(request, name), false, ret, NULL) == FZ_OK;
+}
+
+/* The part of a list before the next comma, without blanks around it; *list moves on. */
+static struct fz_span
+next_part(const char **list)
+{
+    size_t len = strcspn(*list, ",");
+    struct fz_span part = fz_text_trim(fz_span_make(*list, len));
+    *list += len + ((*list)[len] == ',');
+    return part;
+}
+
+enum store_role
+api_groups_role(const char *map, const char *header)
+{
+    enum store_role greatest = STORE_ROLE_NONE;
+    while (*map) {
+        struct fz_span one = next_part(&map);
+        size_t equals = fz_text_find_last(one, "=");
+        struct fz_span name = fz_text_trim(fz_span_until(one, equals));
+        struct fz_span word =
+            equals == SIZE_MAX ? name : fz_text_trim(fz_span_from(one, equals + 1));
+        enum store_role role = STORE_ROLE_NONE;
+        for (unsigned i = STORE_ROLE_VIEWER; i < STORE_ROLES; i++)
+            role =
+                fz_span_is(word, store_role_name((enum store_role)i)) ? (enum store_role)i : role;
+        for (const char *groups = header; role > greatest && name.len && *groups;) {
+            if (fz_span_equal(next_part(&groups), name))
+                greatest = role;
+        }
+    }
+    return greatest;
+}
+
+bool
+api_proxy_role(const struct api *api, const struct http_request *request, enum store_role *ret)
+{
+    const struct api_login *login = api->config.login;
+    const char *name = login->proxy_groups_header;
+    enum store_role role = STORE_ROLE_NONE;
+    if (!*name)
+        return false;
+    /* Twice: as with the user's name, and then it is the proxy that must be looked at. */
+    if (http_header_count(request, name) == 1)
+        role = api_groups_role(login->proxy_groups, http_header(request, name));
+    if (role == STORE_ROLE_NONE)
+        fz_ignore(store_role_parse(login->proxy_role, &role)); /* "none" leaves it */
+    *ret = role;
+    return true;
 }
 
 enum fz_code

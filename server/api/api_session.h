@@ -32,6 +32,10 @@ struct api_origin {
  */
 bool api_origin_allows(const struct api_origin *origin);
 
+/* The greatest role of the groups of a header ("ops, ios"), by a map ("ops=admin,ios=member"); NONE
+ * without one. Names are compared with regard to case. */
+enum store_role api_groups_role(const char *map, const char *header);
+
 /* ---- a request ------------------------------------------------------------------------------ */
 
 /* Do browsers reach the server by https, so that its cookie may be Secure? */
@@ -44,6 +48,10 @@ bool api_cookie(const struct api *api, const struct http_request *request,
 /* The user that a trusted proxy names (folded); false without one. */
 bool api_proxy_user(const struct api *api, const struct http_request *request,
                     char ret[STORE_EMAIL_MAX + 1]);
+
+/* The role in all projects of the user that a trusted proxy names; false: the proxy does not say it. */
+bool api_proxy_role(const struct api *api, const struct http_request *request,
+                    enum store_role *ret);
 
 /* DENIED: api_origin_allows() does not; status 403. */
 FZ_MUST_CHECK enum fz_code api_check_origin(const struct api *api,

@@ -35,9 +35,11 @@ struct config {
     unsigned upload_wait_s; /* how long POST /symbols waits for its job before it answers 202; 600
                              */
     char learned_names[16]; /* "off", "project", "shared" */
-    char trusted_proxies[2048];  /* as http_proxies_parse(); "" = none */
-    char proxy_user_header[128]; /* in which a trusted proxy names the user; "" = none */
-    char proxy_role[16];         /* of users that it names for the first time; "none" */
+    char trusted_proxies[2048];    /* as http_proxies_parse(); "" = none */
+    char proxy_user_header[128];   /* in which a trusted proxy names the user; "" = none */
+    char proxy_role[16];           /* of users that it names for the first time; "none" */
+    char proxy_groups_header[128]; /* in which it names the user's groups; "" = none */
+    char proxy_groups[2048];       /* what role which group has, as api_groups_role(); "" = none */
     unsigned session_idle_days, session_days;
     char oidc_issuer[1024]; /* the provider that people may log in through; "" = none */
     char oidc_client_id[256], oidc_client_secret[512];

@@ -217,6 +217,26 @@ const struct option_spec config_settings[] = {
      .help =
          "The role in all projects of users that the proxy names for the first time: none (they "
          "need an invitation), viewer, member, admin."},
+    {.name = "proxy-groups-header",
+     .argument = "NAME",
+     .set = config_value_header,
+     MEMBER(proxy_groups_header),
+     .variable = "FRAMEZERO_PROXY_GROUPS_HEADER",
+     .fallback = "none",
+     .see = "docs/users.md#a-proxy-that-knows-the-user",
+     .roles = CONFIG_SERVE,
+     .help =
+         "The header in which a trusted proxy names the groups of the user, with commas between "
+         "them (X-Forwarded-Groups)."},
+    {.name = "proxy-groups",
+     .argument = "LIST",
+     .set = config_value_groups,
+     MEMBER(proxy_groups),
+     .variable = "FRAMEZERO_PROXY_GROUPS",
+     .fallback = "none",
+     .roles = CONFIG_SERVE,
+     .help = "Which role in all projects which group has (ops=admin,ios=member). The greatest one "
+             "counts, and that of proxy-role without any."},
     {.name = "session-idle-days",
      .argument = "DAYS",
      .set = set_number,

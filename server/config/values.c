@@ -189,6 +189,26 @@ config_value_domains(const struct option_spec *option, void *field, const char *
     return config_value_or_clear(option, field, value, where, err);
 }
 
+enum fz_code
+config_value_groups(const struct option_spec *option, void *field, const char *value,
+                    const char *where, struct fz_error *err)
+{
+    static const char *const roles[] = {"viewer", "member", "admin"};
+    for (const char *at = value; *at;) {
+        struct fz_span one = fz_span_make(at, strcspn(at, ","));
+        size_t equals = fz_text_find_last(one, "="), n_good = 0;
+        const struct fz_span group = fz_text_trim(fz_span_until(one, equals));
+        for (size_t i = 0; i < FZ_ARRAY_LEN(roles) && equals != SIZE_MAX && group.len; i++)
+            n_good += fz_span_is(fz_text_trim(fz_span_from(one, equals + 1)), roles[i]);
+        if (!n_good)
+            return fz_fail(err, FZ_E_MALFORMED,
+                           "%s: '%.*s' is not GROUP=ROLE with the role viewer, member or admin",
+                           where, (int)(one.len < 60 ? one.len : 60), at);
+        at += one.len + (at[one.len] == ',');
+    }
+    return config_value_or_clear(option, field, value, where, err);
+}
+
 /* As with the issuer. */
 enum fz_code
 config_value_smtp(const struct option_spec *option, void *field, const char *value,

@@ -54,6 +54,10 @@ FZ_MUST_CHECK enum fz_code config_value_issuer(const struct option_spec *option,
 FZ_MUST_CHECK enum fz_code config_value_domains(const struct option_spec *option, void *field,
                                                 const char *value, const char *where,
                                                 struct fz_error *err);
+/* GROUP=ROLE with commas between them. */
+FZ_MUST_CHECK enum fz_code config_value_groups(const struct option_spec *option, void *field,
+                                               const char *value, const char *where,
+                                               struct fz_error *err);
 /* As net_guard_parse() takes it. */
 FZ_MUST_CHECK enum fz_code config_value_internal(const struct option_spec *option, void *field,
                                                  const char *value, const char *where,

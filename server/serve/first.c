@@ -17,6 +17,7 @@ enum { PATH_BYTES = PATH_MAX + 32 };
 
 static const char finished_name[] = "credentials.json";
 static const char unfinished_name[] = "credentials.json.unfinished";
+static const char setup_key[] = "setup_url";
 
 static void
 make_path(const struct config *config, const char *name, char ret[PATH_BYTES])
@@ -213,6 +214,8 @@ serve_first_user(const struct config *config, const char *url, struct serve_firs
     enum fz_code code = store_open(config->database, &store, err);
     if (code == FZ_OK)
         code = store_users_exist(store, &exist, err);
+    if (code == FZ_OK)
+        first->has_users = exist;
     if (code != FZ_OK || exist)
         return code;
     if (first->is_first)
@@ -236,18 +239,31 @@ make_dsn(const char *url, const char *key, int64_t project_id, char *ret, size_t
 }
 
 static enum fz_code
-update_credentials(const char *path, const char *url, struct fz_error *err)
+update_credentials(const char *path, const char *url, bool has_users, struct fz_error *err)
 {
     json_auto_t *root = json_load_file(path, 0, NULL);
     const char *old = json_string_value(json_object_get(root, "url"));
     const char *key = json_string_value(json_object_get(root, "ingest_key"));
-    if (!root || !key || (old && strcmp(old, url) == 0))
+    bool is_used = has_users && json_object_del(root, setup_key) == 0;
+    if (!root || !key || (old && strcmp(old, url) == 0 && !is_used))
         return FZ_OK; /* none, or not written by us */
     char dsn[512];
     make_dsn(url, key, json_integer_value(json_object_get(root, "project_id")), dsn, sizeof(dsn));
     /* Whatever else a user has added to the file stays. */
     json_object_set_new(root, "url", json_string(url));
     json_object_set_new(root, "dsn", json_string(dsn));
+    return write_json(path, root, err);
+}
+
+enum fz_code
+serve_first_set_up(const struct config *config, struct fz_error *err)
+{
+    char path[PATH_BYTES];
+    make_path(config, finished_name, path);
+    json_auto_t *root = json_load_file(path, 0, NULL);
+    /* An operator may have moved it away. */
+    if (!root || json_object_del(root, setup_key) != 0)
+        return FZ_OK;
     return write_json(path, root, err);
 }
 
@@ -259,7 +275,7 @@ serve_first_credentials(const struct config *config, const char *url,
     make_path(config, finished_name, path);
     make_path(config, unfinished_name, unfinished);
     if (!first->is_first)
-        return update_credentials(path, url, err);
+        return update_credentials(path, url, first->has_users, err);
     make_dsn(url, first->ingest_key, first->project_id, dsn, sizeof(dsn));
     json_auto_t *root =
         json_pack("{s:s, s:s, s:I, s:s, s:s, s:s}", "url", url, "project", "default", "project_id",
@@ -268,7 +284,7 @@ serve_first_credentials(const struct config *config, const char *url,
     if (!root)
         return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
     if (*first->setup_url)
-        json_object_set_new(root, "setup_url", json_string(first->setup_url));
+        json_object_set_new(root, setup_key, json_string(first->setup_url));
     enum fz_code code = write_json(unfinished, root, err);
     /* In one step: a reader sees all of it or nothing. */
     if (code == FZ_OK && rename(unfinished, path) != 0)

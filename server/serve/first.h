@@ -18,6 +18,7 @@ struct serve_first { /* of a first start; empty otherwise */
     int64_t project_id;
     char ingest_key[STORE_TOKEN_TEXT], admin_token[STORE_TOKEN_TEXT];
     char setup_url[SERVE_SETUP_URL]; /* "" = none */
+    bool has_users;                  /* also of later starts: no setup link counts any more */
 };
 
 /* Before the database is opened. CONFLICT: there is a credentials.json, but no SQLite database, or
@@ -38,6 +39,9 @@ FZ_MUST_CHECK enum fz_code serve_first_user(const struct config *config, const c
 FZ_MUST_CHECK enum fz_code serve_first_credentials(const struct config *config, const char *url,
                                                    const struct serve_first *first,
                                                    struct fz_error *err);
+
+/* The setup link was used: it leaves DIR/credentials.json. */
+FZ_MUST_CHECK enum fz_code serve_first_set_up(const struct config *config, struct fz_error *err);
 
 /* The tokens and the commands to try with the sample, to standard output. */
 void serve_first_print(const struct config *config, const char *url,

@@ -50,6 +50,16 @@ count_workers(void *user)
     return serve->config.workers == 0 ? -1 : supervise_running(serve->workers.supervise);
 }
 
+/* The first user is there; the file had the link only for that. */
+static void
+forget_setup(void *user)
+{
+    const struct serve *serve = user;
+    struct fz_error err;
+    if (serve_first_set_up(&serve->config, &err) != FZ_OK)
+        fz_log(FZ_LOG_WARN, "credentials.json still has the setup link", "why=\"%s\"", err.text);
+}
+
 /* Those of the clients, and those of the page. */
 static size_t
 list_tables(const struct api_routes *ret[TABLES_MAX])
@@ -73,6 +83,8 @@ start_http(struct serve *serve, struct fz_error *err)
     const struct api_routes *tables[TABLES_MAX];
     size_t n_tables = list_tables(tables);
     enum fz_code code = serve_setup_login(&serve->config, &serve->login, err);
+    serve->login.on_setup = forget_setup;
+    serve->login.on_setup_user = serve;
     if (code == FZ_OK)
         code = web_create(&config->limits, &serve->login, serve->metrics, &serve->web, err);
     if (code != FZ_OK)

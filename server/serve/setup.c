@@ -187,6 +187,8 @@ serve_setup_login(struct config *config, struct api_login *ret, struct fz_error 
     *ret = (struct api_login){.public_url = config->public_url,
                               .proxy_user_header = config->proxy_user_header,
                               .proxy_role = config->proxy_role,
+                              .proxy_groups_header = config->proxy_groups_header,
+                              .proxy_groups = config->proxy_groups,
                               .idle_ms = config->session_idle_days * day_ms,
                               .max_ms = config->session_days * day_ms,
                               .oidc_issuer = config->oidc_issuer,

@@ -1,4 +1,4 @@
-/* What users do with their own account: see and end sessions, change the password. */
+/* What users do with their own account: see and end sessions, change the name and the password. */
 #include <string.h>
 
 #include "base/json/write.h"
@@ -56,6 +56,28 @@ session_end(struct api_call *call, struct fz_error *err)
         web_clear_cookie(call);
     http_respond(call->request, 204, NULL, fz_span_make(NULL, 0));
     return FZ_OK;
+}
+
+/* ---- the name -------------------------------------------------------------------------------- */
+
+static enum fz_code
+account_patch(struct api_call *call, struct fz_error *err)
+{
+    struct store_web_session own;
+    struct store_user_change change = {0};
+    json_auto_t *root = NULL;
+    enum fz_code code = web_need_user(call, &own, err);
+    if (code == FZ_OK)
+        code = web_read(call, &root, err);
+    if (code == FZ_OK)
+        code = web_read_text(call, root, "name", STORE_USER_NAME_MAX, &change.name, err);
+    if (code == FZ_OK && (code = store_user_name_check(change.name, err)) != FZ_OK)
+        web_blame(call, "name");
+    if (code == FZ_OK)
+        code = store_user_change(call->store, own.user_id, &change, err);
+    if (code == FZ_OK)
+        http_respond(call->request, 204, NULL, fz_span_make(NULL, 0));
+    return code;
 }
 
 /* ---- the password --------------------------------------------------------------------------- */
@@ -138,6 +160,7 @@ password_put(struct api_call *call, struct fz_error *err)
 static const struct api_route rows[] = {
     {"GET", "/api/v1/account/sessions", "account_sessions", .run = session_list, .query = ""},
     {"DELETE", "/api/v1/account/sessions/{id}", "account_session_end", .run = session_end, .query = ""},
+    {"PATCH", "/api/v1/account", "account_patch", .body = API_BODY_LOGIN, .run = account_patch, .query = ""},
     {"PUT", "/api/v1/account/password", "account_password", .body = API_BODY_LOGIN, .run = password_put, .query = ""},
 };
 /* clang-format on */

@@ -30,6 +30,9 @@ finish(struct api_call *call, struct fz_error *err)
         return fz_fail(err, wait->job.code, "no memory for the password");
     enum fz_code code = store_link_use(call->store, kinds[i].kind, wait->text[SECRET], &user,
                                        &session.user_id, err);
+    const struct api_login *login = api_login_of(call->api);
+    if (code == FZ_OK && kinds[i].kind == STORE_LINK_SETUP && login->on_setup)
+        login->on_setup(login->on_setup_user);
     /* Of a reset for a disabled user, the password counts, but not yet for a login. */
     return code == FZ_OK ? web_begin_session(call, &session, kinds[i].status, err) : code;
 }

@@ -21,6 +21,26 @@ deny(struct api_call *call, const char *text, struct fz_error *err)
     return fz_fail(err, FZ_E_DENIED, "%s", text);
 }
 
+/* What the user may do in all projects follows the groups that the proxy names. */
+static enum fz_code
+follow_groups(struct api_call *call, const struct store_user *user, struct fz_error *err)
+{
+    struct store_user_role role = {0}, *roles = NULL;
+    const struct store_user_change change = {.roles = &role, .n_roles = 1};
+    size_t n = 0;
+    if (!api_proxy_role(call->api, call->request, &role.role))
+        return FZ_OK;
+    enum fz_code code = store_user_roles(call->store, user->id, call->arena, &roles, &n, err);
+    /* Ordered by project. */
+    enum store_role now = n && roles[0].project_id == 0 ? roles[0].role : STORE_ROLE_NONE;
+    if (code != FZ_OK || now == role.role)
+        return code;
+    code = store_user_change(call->store, user->id, &change, err);
+    if (code == FZ_OK)
+        api_senders_changed(call->api);
+    return code;
+}
+
 /* A user that the proxy names for the first time is added if the configuration gives such users a
  * role. */
 static enum fz_code
@@ -34,9 +54,13 @@ find_proxy_user(struct api_call *call, const char *email, struct store_user *ret
     enum fz_code code = store_user_find(call->store, email, call->arena, ret, err);
     if (code == FZ_OK && ret->is_disabled)
         return fz_fail(err, FZ_E_DENIED, "the user %s is disabled", email);
+    if (code == FZ_OK)
+        return follow_groups(call, ret, err);
     if (code != FZ_E_NOT_FOUND)
         return code;
-    if (!store_role_parse(role_name, &role.role))
+    if (!api_proxy_role(call->api, call->request, &role.role))
+        fz_ignore(store_role_parse(role_name, &role.role)); /* "none" leaves it */
+    if (role.role == STORE_ROLE_NONE)
         return fz_fail(err, FZ_E_DENIED,
                        "'%s' is not a user of this server: ask an admin for an invitation", email);
     code = store_user_add(call->store, &user, &role, &id, err);

@@ -147,6 +147,7 @@ def users(server):
         ("POST", "/api/v1/reset"): Request("/api/v1/reset", made, token=None, status=403),
         ("GET", "/api/v1/account/sessions"): Request("/api/v1/account/sessions", status=403),
         ("DELETE", "/api/v1/account/sessions/{id}"): Request("/api/v1/account/sessions/1", status=403),
+        ("PATCH", "/api/v1/account"): Request("/api/v1/account", b'{"name": "Ann"}', status=403),
         ("PUT", "/api/v1/account/password"):
             Request("/api/v1/account/password", b'{"old": "correct horse", "new": "battery staple"}', status=403),
         ("GET", "/api/v1/projects"): Request("/api/v1/projects"),

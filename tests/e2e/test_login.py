@@ -3,6 +3,7 @@
 
 import http.client
 import json
+import os
 import re
 import threading
 import unittest
@@ -313,6 +314,47 @@ class Names(unittest.TestCase):
             self.assertIn("Ann Ä", json.dumps(activity, ensure_ascii=False))
 
 
+class Setup(unittest.TestCase):
+    def credentials(self, server):
+        with open(f"{server.data}/credentials.json", encoding="utf-8") as file:
+            return json.load(file)
+
+    def test_the_link_leaves_the_file(self):
+        with Server(BINARY, workers=0) as server:
+            url, before = server.credentials["setup_url"], self.credentials(server)
+            self.assertEqual(Browser(server).open_link(url[:-1] + "!", email="eve@example.com", name="Eve")[0], 403)
+            self.assertEqual(self.credentials(server), before)
+            self.assertEqual(Browser(server).open_link(url, email="ann@example.com", name="Ann")[0], 201)
+            del before["setup_url"]
+            self.assertEqual(self.credentials(server), before)
+            self.assertEqual(os.stat(f"{server.data}/credentials.json").st_mode & 0o777, 0o600)
+            self.assertEqual(Browser(server).open_link(url, email="eve@example.com", name="Eve")[0], 403)
+
+    def test_with_the_next_start(self):
+        """The first user came by other means, or another server has seen the link."""
+        with Server(BINARY, workers=0) as server:
+            link = server.command("user", "invite", "--email", "ann@example.com", "--role", "admin", "--project", "*")
+            self.assertEqual(Browser(server).open_link(link, name="Ann")[0], 201)
+            self.assertIn("setup_url", self.credentials(server))
+            server.terminate()
+            server.start()
+            self.assertNotIn("setup_url", self.credentials(server))
+            self.assertIn("admin_token", self.credentials(server))
+
+
+class OwnName(Users):
+    def test_name(self):
+        bob = self.user("bob", "viewer")
+        self.expect(204, bob.send("PATCH", "/api/v1/account", {"name": "Robert Ä"}))
+        self.assertEqual(self.expect(200, bob.send("GET", "/api/v1/session"))["user"]["name"], "Robert Ä")
+        for body in ({}, {"name": ""}, {"name": 5}, {"name": "a\tb"}, {"name": "x" * 129}, []):
+            self.expect(400, bob.send("PATCH", "/api/v1/account", body))
+        self.expect(403, bob.send("PATCH", "/api/v1/account", {"name": "Eve"}, site="cross-site"))
+        self.expect(401, Browser(self.server).send("PATCH", "/api/v1/account", {"name": "Eve"}))
+        self.assertEqual(self.server.request("PATCH", "/api/v1/account", b'{"name": "Eve"}')[0], 403)
+        self.assertEqual(self.expect(200, bob.send("GET", "/api/v1/session"))["user"]["name"], "Robert Ä")
+
+
 class Proxy(unittest.TestCase):
     ARGS = ["--trusted-proxies", "127.0.0.1", "--proxy-user-header", "X-Forwarded-User"]
 
@@ -348,6 +390,37 @@ class Proxy(unittest.TestCase):
             self.assertEqual(browser.send("GET", "/api/v1/issues", X_Forwarded_User="zoe")[0], 200)
             self.assertEqual(browser.send("GET", "/api/v1/users", X_Forwarded_User="zoe")[0], 403)
             self.assertEqual(browser.login("zoe", "")[0], 400)
+
+    def test_groups(self):
+        args = [*self.ARGS, "--proxy-groups-header", "Remote-Groups", "--proxy-groups", "ops=admin, ios developers=member,qa=viewer"]
+        with Server(BINARY, workers=0, args=args) as server:
+            browser = Browser(server)
+
+            def role(groups, user="zoe", status=200):
+                headers = {"Remote-Groups": groups} if groups is not None else {}
+                got = browser.send("GET", "/api/v1/session", X_Forwarded_User=user, **headers)
+                self.assertEqual(got[0], status, got)
+                return [one["role"] for one in got[1].get("projects", [])]
+
+            def put(groups):
+                return browser.send("PUT", "/api/v1/project", {"values": "off"}, X_Forwarded_User="zoe", Remote_Groups=groups)[0]
+
+            role("others", status=403)  # no group counts, and there is no --proxy-role
+            self.assertEqual(role("others,qa"), ["viewer"])
+            self.assertEqual(put("qa"), 403)
+            self.assertEqual(put("ops"), 401)  # not before the page has asked
+            self.assertEqual(role(" qa , ios developers"), ["member"])
+            self.assertEqual(role("qa,ops", user="max"), ["admin"])
+            self.assertEqual(role("ops"), ["admin"])
+            self.assertEqual(put("ops"), 200)
+            for groups in ("qa", "", "Ops", "ops2", "ops=admin"):  # at once
+                self.assertEqual(put(groups), 401)
+            self.assertEqual(role("ios developers"), ["member"])
+            self.assertEqual(role(None), [])
+            self.assertEqual(browser.send("GET", "/api/v1/users", X_Forwarded_User="zoe")[0], 404)  # without a role in any project
+            role("qa", user="max", status=409)  # the last admin
+            # From elsewhere it means nothing: a login with a token and the header.
+            self.assertEqual(browser.send("GET", "/api/v1/users", Remote_Groups="ops")[0], 401)
 
     def test_from_elsewhere_it_is_ignored(self):
         args = ["--trusted-proxies", "192.0.2.1", "--proxy-user-header", "X-Forwarded-User", "--proxy-role", "admin"]

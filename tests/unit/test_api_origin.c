@@ -79,11 +79,40 @@ test_origins(void **state FZ_UNUSED)
     }
 }
 
+static void
+test_groups(void **state FZ_UNUSED)
+{
+    static const char map[] = "ops=admin, ios developers = member,qa=viewer,a=b=member";
+    static const struct {
+        const char *header;
+        enum store_role role;
+    } rows[] = {
+        {"", STORE_ROLE_NONE},
+        {"others", STORE_ROLE_NONE},
+        {"qa", STORE_ROLE_VIEWER},
+        {"qa,ops,ios developers", STORE_ROLE_ADMIN},
+        {" ios developers\t, qa", STORE_ROLE_MEMBER},
+        {"a=b", STORE_ROLE_MEMBER},
+        {",,qa,,", STORE_ROLE_VIEWER},
+        {"OPS", STORE_ROLE_NONE},
+        {"ops=admin", STORE_ROLE_NONE},
+        {"op", STORE_ROLE_NONE},
+        {"ops2", STORE_ROLE_NONE},
+    };
+    for (size_t i = 0; i < FZ_ARRAY_LEN(rows); i++) {
+        if (api_groups_role(map, rows[i].header) != rows[i].role)
+            fail_msg("%s", rows[i].header);
+    }
+    assert_int_equal(api_groups_role("", "ops"), STORE_ROLE_NONE);
+    assert_int_equal(api_groups_role("=admin,ops=,x", ",x,"), STORE_ROLE_NONE);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_cookies),
+        cmocka_unit_test(test_groups),
         cmocka_unit_test(test_origins),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

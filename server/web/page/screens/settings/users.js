@@ -3,7 +3,7 @@ import { html, useState } from "../../lib/preact.js";
 import { get, request, patch, post } from "../../lib/api.js";
 import { copy } from "../../lib/copy.js";
 import { changed, useLoad } from "../../lib/load.js";
-import { login, logOut } from "../../lib/session.js";
+import { login, logOut, readSession } from "../../lib/session.js";
 import { useStore } from "../../lib/store.js";
 import { agoText, fullTime } from "../../lib/time.js";
 import { Badge } from "../../ui/badge.js";
@@ -32,6 +32,19 @@ function browserName(agent = "") {
         .find(([word]) => agent.includes(word));
     const name = { Edg: "Edge", OPR: "Opera" }[browser ?? ""] ?? browser;
     return name ? `${name}${system ? ` on ${system[1]}` : ""}` : agent || "unknown browser";
+}
+
+/** @param {{user: {name: string}}} props */
+function Name({ user }) {
+    const [name, setName] = useState(user.name);
+    const send = async () => {
+        await patch("/account", { name });
+        await readSession();
+        toast("Your name is changed");
+    };
+    return html`<${Form} text="Change the name" send=${send} disabled=${!name.trim()}>
+        <${Field} label="Name" autocomplete="name" maxlength="100" value=${name} set=${setName} />
+    <//>`;
 }
 
 function Password() {
@@ -75,7 +88,8 @@ export function Account() {
     if (now.state !== "in" || !now.session.user) return null;
     const { user, via } = now.session;
     return html`
-        <p><b>${user.name}</b> <span class="muted">${user.email}</span></p>
+        <p class="muted">${user.email}</p>
+        <${Name} user=${user} />
         ${via === "password" && html`<h3>Password</h3><${Password} />`}
         <h3>Sessions</h3>
         <${Sessions} />`;
