@@ -59,6 +59,12 @@ bool store_wait_change(struct store *store, int64_t timeout_ms);
 
 /* ---- projects and tokens ---- */
 
+/* How the page links a place in the source; storage does not read it. NULL = none. */
+struct store_source {
+    const char *link;  /* a template: "https://git.example.com/shop/{path}#L{line}" */
+    const char *paths; /* beginnings of paths and what takes their place: "FROM\tTO", one a line */
+};
+
 struct store_project {
     int64_t id;
     const char *name; /* [a-z0-9][a-z0-9_-]{0,63} */
@@ -66,6 +72,7 @@ struct store_project {
     const char *cut_prefixes; /* path prefixes to cut from file names, one a line; NULL = none */
     const char *rules;        /* of grouping, on top of the built-in ones; NULL = none */
     int64_t rules_version;    /* grows whenever they change */
+    struct store_source source;
     struct store_privacy privacy;
 };
 FZ_MUST_CHECK enum fz_code
@@ -85,6 +92,12 @@ FZ_MUST_CHECK enum fz_code store_project_list(struct store *store, struct fz_are
  */
 FZ_MUST_CHECK enum fz_code store_project_set_prefixes(struct store *store, int64_t id,
                                                       const char *prefixes, struct fz_error *err);
+/* NOT_FOUND as above; CONFLICT: another project has the name; MALFORMED: a bad name. */
+FZ_MUST_CHECK enum fz_code store_project_rename(struct store *store, int64_t id, const char *name,
+                                                struct fz_error *err);
+FZ_MUST_CHECK enum fz_code store_project_set_source(struct store *store, int64_t id,
+                                                    const struct store_source *source,
+                                                    struct fz_error *err); /* NOT_FOUND */
 
 enum store_scope {
     STORE_SCOPE_INGEST = 1,

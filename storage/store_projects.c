@@ -4,7 +4,7 @@
 
 #define SELECT_PROJECTS                                                                  \
     "SELECT id, name, created_ms, cut_prefixes, show_values, keep_memory, memory_days, " \
-    "redact_allow, redact_deny, rules, rules_version FROM projects"
+    "redact_allow, redact_deny, rules, rules_version, source_template, source_paths FROM projects"
 
 static bool
 is_name(const char *name)
@@ -22,13 +22,26 @@ is_name(const char *name)
     return true;
 }
 
+static enum fz_code
+check_name(const char *name, struct fz_error *err)
+{
+    return is_name(name) ? FZ_OK
+                         : fz_fail(err, FZ_E_MALFORMED,
+                                   "a project's name has 1 to 64 of a-z, 0-9, _ and -, and starts "
+                                   "with a letter or digit");
+}
+
+static enum fz_code
+fail_taken(const char *name, struct fz_error *err)
+{
+    return fz_fail(err, FZ_E_CONFLICT, "there is a project %s already", name);
+}
+
 enum fz_code
 store_project_create(struct store *store, const char *name, int64_t *ret_id, struct fz_error *err)
 {
-    if (!is_name(name))
-        return fz_fail(err, FZ_E_MALFORMED,
-                       "a project's name has 1 to 64 of a-z, 0-9, _ and -, and starts with a "
-                       "letter or digit");
+    if (check_name(name, err) != FZ_OK)
+        return FZ_E_MALFORMED;
     int64_t now, id;
     bool created;
     enum fz_code code = sql_now(store->sql, &now, err);
@@ -41,7 +54,7 @@ store_project_create(struct store *store, const char *name, int64_t *ret_id, str
                       args, FZ_ARRAY_LEN(args), &id, &created, err);
     /* ON CONFLICT answers with no row; an error would have a text of the engine's. */
     if (code == FZ_OK && !created)
-        return fz_fail(err, FZ_E_CONFLICT, "there is a project %s already", name);
+        return fail_taken(name, err);
     if (code == FZ_OK)
         *ret_id = id;
     return code;
@@ -56,17 +69,19 @@ read_projects(struct store *store, const char *text, const struct sql_value *arg
     struct sql_list list = {.arena = arena, .item = sizeof(struct store_project)};
     enum fz_code code = sql_query(store->sql, text, arg, arg ? 1 : 0, &rows, err);
     for (struct store_project *one; (one = sql_list_next(&rows, &list, &code, err));)
-        *one = (struct store_project){.id = sql_col_int(&rows, 0),
-                                      .name = sql_col_text(&rows, 1, arena),
-                                      .created_ms = sql_col_int(&rows, 2),
-                                      .cut_prefixes = sql_col_text(&rows, 3, arena),
-                                      .rules = sql_col_text(&rows, 9, arena),
-                                      .rules_version = sql_col_int(&rows, 10),
-                                      .privacy = {.values = sql_col_int(&rows, 4) != 0,
-                                                  .keep_memory = sql_col_int(&rows, 5) != 0,
-                                                  .memory_days = sql_col_int(&rows, 6),
-                                                  .redact_allow = sql_col_text(&rows, 7, arena),
-                                                  .redact_deny = sql_col_text(&rows, 8, arena)}};
+        *one = (struct store_project){
+            .id = sql_col_int(&rows, 0),
+            .name = sql_col_text(&rows, 1, arena),
+            .created_ms = sql_col_int(&rows, 2),
+            .cut_prefixes = sql_col_text(&rows, 3, arena),
+            .rules = sql_col_text(&rows, 9, arena),
+            .rules_version = sql_col_int(&rows, 10),
+            .source = {sql_col_text(&rows, 11, arena), sql_col_text(&rows, 12, arena)},
+            .privacy = {.values = sql_col_int(&rows, 4) != 0,
+                        .keep_memory = sql_col_int(&rows, 5) != 0,
+                        .memory_days = sql_col_int(&rows, 6),
+                        .redact_allow = sql_col_text(&rows, 7, arena),
+                        .redact_deny = sql_col_text(&rows, 8, arena)}};
     return sql_list_done(&list, code, ret, ret_n);
 }
 
@@ -110,16 +125,51 @@ store_project_list(struct store *store, struct fz_arena *arena, struct store_pro
     return read_projects(store, SELECT_PROJECTS " ORDER BY id", NULL, arena, ret, ret_n, err);
 }
 
+/* Of a project that must be there; args[0] is its id. */
+static enum fz_code
+update(struct store *store, const char *text, const struct sql_value *args, size_t n_args,
+       struct fz_error *err)
+{
+    uint64_t n = 0;
+    enum fz_code code = sql_exec(store->sql, text, args, n_args, &n, err);
+    if (code == FZ_OK && n == 0)
+        return fz_fail(err, FZ_E_NOT_FOUND, "there is no project %lld", (long long)args[0].number);
+    return code;
+}
+
+static struct sql_value
+some_text(const char *text)
+{
+    return sql_text(text && *text ? text : NULL);
+}
+
 enum fz_code
 store_project_set_prefixes(struct store *store, int64_t id, const char *prefixes,
                            struct fz_error *err)
 {
-    const struct sql_value args[] = {sql_int(id),
-                                     sql_text(prefixes && *prefixes ? prefixes : NULL)};
-    uint64_t n = 0;
-    enum fz_code code = sql_exec(store->sql, "UPDATE projects SET cut_prefixes = $2 WHERE id = $1",
-                                 args, FZ_ARRAY_LEN(args), &n, err);
-    if (code == FZ_OK && n == 0)
-        return fz_fail(err, FZ_E_NOT_FOUND, "there is no project %lld", (long long)id);
-    return code;
+    const struct sql_value args[] = {sql_int(id), some_text(prefixes)};
+    return update(store, "UPDATE projects SET cut_prefixes = $2 WHERE id = $1", args,
+                  FZ_ARRAY_LEN(args), err);
+}
+
+enum fz_code
+store_project_set_source(struct store *store, int64_t id, const struct store_source *source,
+                         struct fz_error *err)
+{
+    const struct sql_value args[] = {sql_int(id), some_text(source->link),
+                                     some_text(source->paths)};
+    return update(store,
+                  "UPDATE projects SET source_template = $2, source_paths = $3 WHERE id = $1", args,
+                  FZ_ARRAY_LEN(args), err);
+}
+
+enum fz_code
+store_project_rename(struct store *store, int64_t id, const char *name, struct fz_error *err)
+{
+    const struct sql_value args[] = {sql_int(id), sql_text(name)};
+    enum fz_code code = check_name(name, err);
+    if (code == FZ_OK)
+        code = update(store, "UPDATE projects SET name = $2 WHERE id = $1", args,
+                      FZ_ARRAY_LEN(args), err);
+    return code == FZ_E_CONFLICT ? fail_taken(name, err) : code;
 }

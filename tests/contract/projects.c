@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "storage/store_filters.h"
+
 static void
 test_projects(void **state)
 {
@@ -71,6 +73,113 @@ test_projects(void **state)
     assert_null(again.privacy.redact_deny);
     assert_string_equal(list[0].name, "default");
     assert_string_equal(list[1].name, "other");
+}
+
+/* Its name, and how the page links its sources. */
+static void
+test_project_changes(void **state)
+{
+    struct contract *c = *state;
+    struct store_project project;
+    assert_ok(c, store_project_by_id(c->store, c->project, &c->arena, &project, &c->err));
+    const char *name = project.name;
+    assert_null(project.source.link);
+    assert_null(project.source.paths);
+    assert_ok(c, store_project_rename(c->store, c->project, "shop-2", &c->err));
+    assert_ok(c, store_project_rename(c->store, c->project, "shop-2", &c->err));
+    assert_ok(c, store_project_find(c->store, "shop-2", &c->arena, &project, &c->err));
+    assert_int_equal(project.id, c->project);
+    assert_fails(c, FZ_E_NOT_FOUND,
+                 store_project_find(c->store, name, &c->arena, &project, &c->err));
+    assert_fails(c, FZ_E_CONFLICT, store_project_rename(c->store, c->other, "shop-2", &c->err));
+    assert_string_equal(c->err.text, "there is a project shop-2 already");
+    assert_fails(c, FZ_E_MALFORMED, store_project_rename(c->store, c->project, "Shop", &c->err));
+    assert_fails(c, FZ_E_NOT_FOUND, store_project_rename(c->store, 4711, "shop-3", &c->err));
+    assert_ok(c, store_project_by_id(c->store, c->other, &c->arena, &project, &c->err));
+    assert_string_equal(project.name, "other");
+
+    struct store_source source = {"https://git.example.com/{path}#L{line}", "/a/\tb/\n/c/\t"};
+    assert_ok(c, store_project_set_source(c->store, c->project, &source, &c->err));
+    assert_ok(c, store_project_by_id(c->store, c->project, &c->arena, &project, &c->err));
+    assert_string_equal(project.source.link, source.link);
+    assert_string_equal(project.source.paths, source.paths);
+    assert_ok(c, store_project_by_id(c->store, c->other, &c->arena, &project, &c->err));
+    assert_null(project.source.link);
+    source = (struct store_source){"", NULL};
+    assert_ok(c, store_project_set_source(c->store, c->project, &source, &c->err));
+    assert_ok(c, store_project_by_id(c->store, c->project, &c->arena, &project, &c->err));
+    assert_null(project.source.link);
+    assert_null(project.source.paths);
+    assert_fails(c, FZ_E_NOT_FOUND, store_project_set_source(c->store, 4711, &source, &c->err));
+}
+
+static void
+test_filters(void **state)
+{
+    struct contract *c = *state;
+    struct store_filter filter = {.project_id = c->project,
+                                  .name = "crashes",
+                                  .query = "kind:crash",
+                                  .since = "14d",
+                                  .sort = "users",
+                                  .actor = "Ann"};
+    struct store_filter all = {.project_id = c->project, .name = "all", .query = "", .actor = ""};
+    struct store_filter got, *list;
+    size_t n = 1;
+    int64_t id = 0, second = 0, other = 0;
+    assert_ok(c, store_filter_list(c->store, c->project, &c->arena, &list, &n, &c->err));
+    assert_int_equal(n, 0);
+    assert_ok(c, store_filter_add(c->store, &filter, &id, &c->err));
+    assert_fails(c, FZ_E_CONFLICT, store_filter_add(c->store, &filter, &second, &c->err));
+    assert_string_equal(c->err.text, "there is a filter 'crashes' already");
+    assert_ok(c, store_filter_add(c->store, &all, &second, &c->err));
+    /* Names are a project's own. */
+    filter.project_id = c->other;
+    assert_ok(c, store_filter_add(c->store, &filter, &other, &c->err));
+    assert_ok(c, store_filter_list(c->store, c->project, &c->arena, &list, &n, &c->err));
+    assert_int_equal(n, 2);
+    assert_string_equal(list[0].name, "all");
+    assert_string_equal(list[0].query, "");
+    assert_null(list[0].since);
+    assert_null(list[0].sort);
+    assert_string_equal(list[1].query, "kind:crash");
+    assert_string_equal(list[1].since, "14d");
+    assert_null(list[1].until);
+    assert_string_equal(list[1].sort, "users");
+    assert_string_equal(list[1].actor, "Ann");
+    assert_true(list[1].created_ms > 1600000000000);
+
+    assert_ok(c, store_filter_get(c->store, c->project, id, &c->arena, &got, &c->err));
+    got.name = "hangs";
+    got.query = "kind:hang";
+    got.until = "2026-11-20";
+    got.sort = NULL;
+    assert_ok(c, store_filter_change(c->store, &got, &c->err));
+    assert_ok(c, store_filter_get(c->store, c->project, id, &c->arena, &got, &c->err));
+    assert_string_equal(got.name, "hangs");
+    assert_string_equal(got.query, "kind:hang");
+    assert_string_equal(got.until, "2026-11-20");
+    assert_null(got.sort);
+    assert_string_equal(got.actor, "Ann");
+    got.name = "all";
+    assert_fails(c, FZ_E_CONFLICT, store_filter_change(c->store, &got, &c->err));
+
+    /* What is another project's is not there. */
+    got.project_id = c->other;
+    assert_fails(c, FZ_E_NOT_FOUND, store_filter_change(c->store, &got, &c->err));
+    assert_fails(c, FZ_E_NOT_FOUND,
+                 store_filter_get(c->store, c->other, id, &c->arena, &got, &c->err));
+    assert_fails(c, FZ_E_NOT_FOUND, store_filter_delete(c->store, c->other, id, &c->err));
+    assert_ok(c, store_filter_delete(c->store, c->project, id, &c->err));
+    assert_fails(c, FZ_E_NOT_FOUND, store_filter_delete(c->store, c->project, id, &c->err));
+    for (int i = 1; i < STORE_FILTERS_MAX; i++) {
+        char name[16];
+        snprintf(name, sizeof(name), "f%d", i);
+        all.name = name;
+        assert_ok(c, store_filter_add(c->store, &all, &id, &c->err));
+    }
+    all.name = "one more";
+    assert_fails(c, FZ_E_LIMIT, store_filter_add(c->store, &all, &id, &c->err));
 }
 
 static void
@@ -190,6 +299,8 @@ contract_run_projects(void)
 {
     const struct CMUnitTest tests[] = {
         contract_test(test_projects),
+        contract_test(test_project_changes),
+        contract_test(test_filters),
         contract_test(test_tokens),
         contract_test(test_only_hashes_are_stored),
         contract_test(test_ping_and_counts),
