@@ -5,13 +5,17 @@
 #define SELECT_FILTERS \
     "SELECT id, project_id, name, query, since, until, sort, actor, created_ms FROM filters"
 
+/* One, or all of the project with an id of 0. */
 static enum fz_code
-read_filters(struct store *store, const char *text, const struct sql_value *args, size_t n_args,
-             struct fz_arena *arena, struct store_filter **ret, size_t *ret_n, struct fz_error *err)
+read_filters(struct store *store, int64_t project_id, int64_t id, struct fz_arena *arena,
+             struct store_filter **ret, size_t *ret_n, struct fz_error *err)
 {
+    const struct sql_value args[] = {sql_int(project_id), sql_int(id)};
+    const char *text = id ? SELECT_FILTERS " WHERE project_id = $1 AND id = $2"
+                          : SELECT_FILTERS " WHERE project_id = $1 ORDER BY name";
     FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
     struct sql_list list = {.arena = arena, .item = sizeof(struct store_filter)};
-    enum fz_code code = sql_query(store->sql, text, args, n_args, &rows, err);
+    enum fz_code code = sql_query(store->sql, text, args, id ? 2 : 1, &rows, err);
     for (struct store_filter *one; (one = sql_list_next(&rows, &list, &code, err));)
         *one = (struct store_filter){.id = sql_col_int(&rows, 0),
                                      .project_id = sql_col_int(&rows, 1),
@@ -44,20 +48,18 @@ enum fz_code
 store_filter_list(struct store *store, int64_t project_id, struct fz_arena *arena,
                   struct store_filter **ret, size_t *ret_n, struct fz_error *err)
 {
-    const struct sql_value args[] = {sql_int(project_id)};
-    return read_filters(store, SELECT_FILTERS " WHERE project_id = $1 ORDER BY name", args,
-                        FZ_ARRAY_LEN(args), arena, ret, ret_n, err);
+    return read_filters(store, project_id, 0, arena, ret, ret_n, err);
 }
 
 enum fz_code
 store_filter_get(struct store *store, int64_t project_id, int64_t id, struct fz_arena *arena,
                  struct store_filter *ret, struct fz_error *err)
 {
-    const struct sql_value args[] = {sql_int(id), sql_int(project_id)};
     struct store_filter *found;
     size_t n = 0;
-    enum fz_code code = read_filters(store, SELECT_FILTERS " WHERE id = $1 AND project_id = $2",
-                                     args, FZ_ARRAY_LEN(args), arena, &found, &n, err);
+    if (id <= 0)
+        return not_found(id, err);
+    enum fz_code code = read_filters(store, project_id, id, arena, &found, &n, err);
     if (code == FZ_OK && n == 0)
         return not_found(id, err);
     if (code == FZ_OK)
