@@ -63,6 +63,11 @@ FZ_MUST_CHECK enum fz_code api_grouping_undo(struct api_call *call, struct fz_er
 FZ_MUST_CHECK enum fz_code api_project_get(struct api_call *call,
                                            struct fz_error *err); /* api_project.c */
 FZ_MUST_CHECK enum fz_code api_project_put(struct api_call *call, struct fz_error *err);
+FZ_MUST_CHECK enum fz_code api_filter_list(struct api_call *call,
+                                           struct fz_error *err); /* api_filters.c */
+FZ_MUST_CHECK enum fz_code api_filter_post(struct api_call *call, struct fz_error *err);
+FZ_MUST_CHECK enum fz_code api_filter_patch(struct api_call *call, struct fz_error *err);
+FZ_MUST_CHECK enum fz_code api_filter_delete(struct api_call *call, struct fz_error *err);
 FZ_MUST_CHECK enum fz_code api_channel_list(struct api_call *call,
                                             struct fz_error *err); /* api_channels.c */
 FZ_MUST_CHECK enum fz_code api_channel_post(struct api_call *call, struct fz_error *err);

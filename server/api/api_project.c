@@ -1,4 +1,4 @@
-/* The settings of a project: GET and PUT /project. */
+/* The settings of a project, its name among them: GET and PUT /project. */
 #include <string.h>
 
 #include <jansson.h>
@@ -12,6 +12,8 @@
 #include "server/api/api_object.h"
 #include "server/api/api_privacy.h"
 #include "server/api/api_query.h"
+#include "server/api/api_session.h"
+#include "server/api/api_source.h"
 #include "server/api/api_usage.h"
 #include "storage/store_usage.h"
 
@@ -88,11 +90,25 @@ api_project_get(struct api_call *call, struct fz_error *err)
     json_write_text(&w, "name", project.name);
     json_write_time(&w, "created", project.created_ms);
     api_privacy_write_lines(&w, "cut_prefixes", project.cut_prefixes, PREFIX_BYTES);
+    api_source_write(&w, &project.source);
     api_privacy_write(&w, &project.privacy);
     api_alert_rules_write(&w, &rules);
     write_usage(call, &w);
     code = write_full_fields(call, &w, err);
     return code == FZ_OK ? api_answer(call, 200, &w, '}', err) : code;
+}
+
+static enum fz_code
+rename_project(struct api_call *call, const json_t *name, struct fz_error *err)
+{
+    const char *text = json_string_value(name);
+    enum fz_code code = text ? store_project_rename(call->store, call->project_id, text, err)
+                             : fz_fail(err, FZ_E_MALFORMED, "name: not a text");
+    if (code == FZ_E_MALFORMED || code == FZ_E_CONFLICT)
+        call->detail = "{\"path\":\"name\"}";
+    if (code == FZ_OK)
+        api_senders_changed(call->api);
+    return code;
 }
 
 /* The members that are there; the others stay as they are. */
@@ -105,8 +121,9 @@ change(struct api_call *call, const json_t *root, struct fz_error *err)
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text = fz_buffer_make(0);
     struct store_project project;
     struct store_watch_rules rules;
-    bool any = false, any_rules = false;
-    const json_t *prefixes = json_object_get(root, lines.key);
+    bool any = false, any_rules = false, any_source = false;
+    const json_t *prefixes = json_object_get(root, lines.key),
+                 *name = json_object_get(root, "name");
     enum fz_code code =
         store_project_by_id(call->store, call->project_id, call->arena, &project, err);
     if (code == FZ_OK)
@@ -116,10 +133,17 @@ change(struct api_call *call, const json_t *root, struct fz_error *err)
     if (code == FZ_OK)
         code = api_alert_rules_read(call, root, &rules, &any_rules, err);
     /* Before anything is stored, so that a request counts as a whole or not at all. */
-    if (code == FZ_OK && (prefixes || (!any && !any_rules)))
+    if (code == FZ_OK)
+        code = api_source_read(call, root, &project.source, &any_source, err);
+    if (code == FZ_OK && (prefixes || (!any && !any_rules && !any_source && !name)))
         code = api_privacy_join_lines(call, prefixes, &lines, &text, err);
+    /* The first that is stored, since another project may have the name. */
+    if (code == FZ_OK && name)
+        code = rename_project(call, name, err);
     if (code == FZ_OK && any)
         code = store_project_set_privacy(call->store, call->project_id, &project.privacy, err);
+    if (code == FZ_OK && any_source)
+        code = store_project_set_source(call->store, call->project_id, &project.source, err);
     if (code == FZ_OK && any_rules)
         code = store_watch_rules_set(call->store, call->project_id, &rules, err);
     if (code == FZ_OK && prefixes)

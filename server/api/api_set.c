@@ -273,10 +273,12 @@ grant_token(const struct api_set *set, const struct store_token_known *token, co
             struct api_grant *ret, struct fz_error *err)
 {
     int64_t asked = token->project_id;
-    /* A token without a project (an admin's) is for any of them; "default" exists from the
-     * start. */
+    /* A token without a project (an admin's) is for any of them. */
     if (project || asked == 0)
         asked = find_project(set, project ? project : "default");
+    /* "default" exists from the start, and may have another name now. */
+    if (!asked && !project && set->n_projects)
+        asked = set->projects[0].id;
     /* A project that is not this token's looks like one that does not exist. */
     if (asked == 0 || (token->project_id != 0 && token->project_id != asked))
         return fail_project(project, err);

@@ -108,6 +108,17 @@ def reports(server, key, report):
     }
 
 
+def filters(server):
+    new = b'{"name": "%s", "query": "is:open", "since": "7d"}'
+    ids = [server.request("POST", "/api/v1/filters", body=new % name)[1]["id"] for name in (b"a", b"b")]
+    return {
+        ("GET", "/api/v1/filters"): Request("/api/v1/filters"),
+        ("POST", "/api/v1/filters"): Request("/api/v1/filters", new % b"c", status=201),
+        ("PATCH", "/api/v1/filters/{id}"): Request(f"/api/v1/filters/{ids[0]}", b'{"sort": "users"}'),
+        ("DELETE", "/api/v1/filters/{id}"): Request(f"/api/v1/filters/{ids[1]}", status=204),
+    }
+
+
 def channels(server):
     new = b'{"kind": "webhook", "url": "https://hooks.example.com/x"}'
     ids = [server.request("POST", "/api/v1/channels", body=new)[1]["id"] for _ in range(2)]
@@ -288,6 +299,7 @@ def build(server, sample):
     }
     found.update(issues(server))
     found.update(channels(server))
+    found.update(filters(server))
     found.update(users(server))
     found.update(reports(server, server.ingest_key, report))
     found.update(symbols(server.admin_token, zipped, slice_bytes))
