@@ -41,6 +41,14 @@ class Users(SettingsCase):
         self.journey("settings_token")
 
 
+class General(SettingsCase):
+    def test_1_shared(self):
+        self.journey("settings_general", **SHOWN)
+
+    def test_2_accessible(self):
+        self.axe(("general", ".form", {}), ("general", ".form", {"click": ["text=New project"]}))
+
+
 def crash(function):
     """An issue of its own for each function, unless rules skip it."""
     return json.dumps({

@@ -30,7 +30,7 @@ export default async function ({ open, settings, expect, same }) {
     await bob.goto(`${settings.url}/p/default/settings`);
     const sections = bob.getByRole("navigation", { name: "Settings" }).getByRole("link");
     await sections.first().waitFor();
-    same(await sections.allTextContents(), ["Connect an app", "Your account"], "what a viewer sees");
+    same(await sections.allTextContents(), ["Connect an app", "General", "Your account"], "what a viewer sees");
     await bob.goto(`${settings.url}/p/default/settings/users`);
     await bob.getByText("There is no such section").waitFor();
 
@@ -43,7 +43,7 @@ export default async function ({ open, settings, expect, same }) {
     await bob.getByRole("heading", { name: "Sessions" }).waitFor();
     await bob.reload();
     await sections.first().waitFor();
-    same(await sections.allTextContents(), ["Connect an app", "Your account"], "what a member sees");
+    same(await sections.allTextContents(), ["Connect an app", "General", "Your account"], "what a member sees");
 
     const change = async (old, next) => {
         await bob.getByLabel("Old password").fill(old);

@@ -6,7 +6,7 @@ import { useKeys } from "../lib/keys.js";
 import { useLive, useLoad } from "../lib/load.js";
 import { words } from "../lib/query.js";
 import { go, pathTo, queryText, setQuery } from "../lib/router.js";
-import { sourceSetting } from "../lib/source.js";
+import { useSource } from "../lib/source.js";
 import { date, fullTime } from "../lib/time.js";
 import { IssueActions } from "./issue/actions.js";
 import { ActivityLog } from "./issue/activity.js";
@@ -85,6 +85,7 @@ export function Screen({ project, route }) {
     const back = pathTo(project, "issues") + queryText({ ...route.query, report: undefined });
     const loaded = useLoad(`issue/${number}${queryText(filter)}`, (signal) => get(`/issues/${number}`, filter, signal));
     const [, sourceChanged] = useState(0);
+    const source = useSource(project);
     const last = useRef(loaded.data);
     if (loaded.data) last.current = loaded.data;
     const issue = /** @type {import("../lib/types.js").IssueDetail | undefined} */ (loaded.data ?? last.current);
@@ -100,7 +101,6 @@ export function Screen({ project, route }) {
         return html`<p><a href=${back}>Issues</a></p><h1 class="unseen">Issue ${route.item}</h1><${Failure} error=${loaded.error} retry=${loaded.error.status === 404 ? undefined : loaded.reload} />`;
     }
     if (!issue) return html`<${Skeleton} rows=${10} />`;
-    const source = sourceSetting(project);
     return html`<div class=${`issue-screen ${loaded.data ? "" : "stale"}`}>
         <div class="issue-bar">
             <a class="back" href=${back}><${Icon} name="left" />Issues</a>

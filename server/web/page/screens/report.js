@@ -4,7 +4,7 @@ import { get } from "../lib/api.js";
 import { useKeys } from "../lib/keys.js";
 import { useLive, useLoad } from "../lib/load.js";
 import { go, pathTo } from "../lib/router.js";
-import { sourceSetting } from "../lib/source.js";
+import { useSource } from "../lib/source.js";
 import { ReportActions } from "./report/actions.js";
 import { Breadcrumbs } from "./report/breadcrumbs.js";
 import { Attachments, Facts } from "./report/facts.js";
@@ -91,6 +91,7 @@ export function Screen({ project, route }) {
     const { data, error, reload } = useLoad(`report/${id}`, (signal) => get(`/reports/${encodeURIComponent(id)}`, {}, signal));
     const report = /** @type {Report | undefined} */ (data);
     const [, sourceChanged] = useState(0);
+    const source = useSource(project);
     const back = pathTo(project, "reports");
     useLive(reload, () => true, freshMs(report));
     useKeys([{ keys: "u", text: "All reports", run: () => go(back) }]);
@@ -102,7 +103,6 @@ export function Screen({ project, route }) {
             <h1 class="unseen">Report</h1><${Failure} error=${error} retry=${error.status === 404 ? undefined : reload} />`;
     }
     if (!report) return html`<h1 class="unseen">Report</h1><${Skeleton} rows=${10} />`;
-    const source = sourceSetting(project);
     return html`<div class="report-screen">
         <div class="issue-bar">
             <a class="back" href=${back}><${Icon} name="left" />Reports</a>

@@ -8,6 +8,7 @@ import { useStore } from "../lib/store.js";
 import { ago, fullTime } from "../lib/time.js";
 import { Snippets } from "./first_run/snippets.js";
 import { Alerts } from "./settings/alerts.js";
+import { General } from "./settings/general.js";
 import { Privacy, Rules } from "./settings/rules.js";
 import { Once, Account, Users } from "./settings/users.js";
 import { Badge } from "../ui/badge.js";
@@ -85,6 +86,7 @@ function Tokens({ project }) {
 /** @type {{name: string, text: string, role: "viewer" | "member" | "admin", View: any, isOfUser?: boolean}[]} */
 const SECTIONS = [
     { name: "clients", text: "Connect an app", role: "viewer", View: Snippets },
+    { name: "general", text: "General", role: "viewer", View: General },
     { name: "tokens", text: "Tokens and keys", role: "admin", View: Tokens },
     { name: "alerts", text: "Alerts", role: "admin", View: Alerts },
     { name: "grouping", text: "Grouping", role: "admin", View: Rules },

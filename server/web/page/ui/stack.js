@@ -12,7 +12,7 @@ import { availabilityText, Variables } from "./variables.js";
 /**
  * @typedef {import("../lib/types.js").Frame} Frame
  * @typedef {import("../lib/types.js").Sym} Sym
- * @typedef {{prefix: string, template: string}} SourceSetting
+ * @typedef {import("../lib/source.js").SourceSetting} SourceSetting
  * @typedef {{source: SourceSetting, version?: string, detail?: (frame: Frame) => any, mark?: Frame}} How
  */
 

@@ -4,13 +4,15 @@ import { get, download, patch, request } from "../../lib/api.js";
 import { copy } from "../../lib/copy.js";
 import { useKeys } from "../../lib/keys.js";
 import { login, may } from "../../lib/session.js";
-import { saveSourceSetting, sourceOf, sourceSetting, templateProblem } from "../../lib/source.js";
+import { ownSource, saveOwnSource, templateProblem, useSource } from "../../lib/source.js";
 import { useStore } from "../../lib/store.js";
 import { assign, changeState, ignoreItems, issuesChanged, merge, resolveItems } from "../issues/actions.js";
 import { AssignDialog, MergeDialog } from "../issues/dialogs.js";
 import { Dialog, DialogButtons } from "../../ui/dialog.js";
+import { Field, FormDialog } from "../../ui/form.js";
 import { Icon } from "../../ui/icon.js";
 import { Menu } from "../../ui/menu.js";
+import { SourceFields } from "../../ui/source_fields.js";
 import { toastError } from "../../ui/toast.js";
 
 /**
@@ -52,30 +54,17 @@ function RenameDialog({ issue, run, close }) {
     <//>`;
 }
 
-/** @param {{project: string, close: () => void, saved: () => void}} props */
+/** What this browser has in place of the project's. @param {{project: string, close: () => void, saved: () => void}} props */
 export function SourceDialog({ project, close, saved }) {
-    const [setting, setSetting] = useState(() => sourceSetting(project));
-    const problem = templateProblem(setting.template);
-    const example = sourceOf(setting, { file: `${setting.prefix}Sources/CartView.swift`, line: 118 }, "4.2");
-    const submit = (/** @type {Event} */ event) => {
-        event.preventDefault();
-        saveSourceSetting(project, setting);
-        saved();
-        close();
-    };
-    const field = (/** @type {"prefix" | "template"} */ name) => (/** @type {any} */ event) => setSetting({ ...setting, [name]: event.target.value });
-    return html`<${Dialog} title="Links to source code" close=${close} wide>
-        <form class="form" onSubmit=${submit}>
-            <label class="field"><span>Template</span><input type="text" class="mono" value=${setting.template} onInput=${field("template")} data-first
-                spellcheck="false" autocomplete="off" placeholder="https://github.com/acme/shop/blob/v{version}/{path}#L{line}"
-                aria-invalid=${problem ? "true" : undefined} aria-describedby="source-help" /></label>
-            <p class="small muted" id="source-help"><code>{path}</code>, <code>{line}</code> and <code>{version}</code> are filled in. A command, as <code>xed --line {line} {path}</code> for Xcode, is copied.</p>
-            <label class="field"><span>Leave out this beginning of paths</span><input type="text" class="mono" value=${setting.prefix}
-                onInput=${field("prefix")} spellcheck="false" autocomplete="off" placeholder="/Users/ci/shop/" /></label>
-            ${problem && html`<p class="form-error" role="alert">${problem}</p>`}
-            ${example && html`<p class="small">Example: <code>${example.href ?? example.command}</code></p>`}
-            <${DialogButtons} text="Save" disabled=${!!problem} close=${close} />
-        </form>
+    const [{ template, prefix }, setSetting] = useState(() => ownSource(project));
+    const shared = useSource(project);
+    const paths = prefix ? [{ from: prefix, to: "" }] : shared.paths;
+    const send = async () => (saveOwnSource(project, { template, prefix }), saved());
+    return html`<${FormDialog} title="Links to source code, in this browser" text="Save" send=${send} disabled=${!!templateProblem(template)} close=${close} wide>
+        <${SourceFields} setting=${{ template, paths }} none=${shared.template || "as the project has it"} data-first
+            set=${(/** @type {string} */ text) => setSetting({ prefix, template: text })} />
+        <${Field} label="Leave out this beginning of paths" class="mono" spellcheck=${false} autocomplete="off" placeholder="/Users/ann/shop/" value=${prefix}
+            set=${(/** @type {string} */ text) => setSetting({ template, prefix: text })} />
     <//>`;
 }
 

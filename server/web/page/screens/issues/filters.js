@@ -1,9 +1,12 @@
 /** Which issues are listed: by state, and by filters that were saved for the project. */
 import { html, useState } from "../../lib/preact.js";
+import { get, post, request } from "../../lib/api.js";
+import { changed, useLoad } from "../../lib/load.js";
+import { may } from "../../lib/session.js";
 import { readPref, writePref } from "../../lib/store.js";
 import { replaceKey, words } from "../../lib/query.js";
 import { setQuery } from "../../lib/router.js";
-import { Dialog, DialogButtons } from "../../ui/dialog.js";
+import { attempt, Field, FormDialog } from "../../ui/form.js";
 import { Menu } from "../../ui/menu.js";
 import { toast } from "../../ui/toast.js";
 
@@ -25,47 +28,56 @@ export function StateTabs({ query }) {
     </div>`;
 }
 
-/** @typedef {{name: string, query: string, since?: string, until?: string, sort?: string}} Saved */
+/** @typedef {{id?: number, name: string, query: string, since?: string, until?: string, sort?: string}} Saved id: of those of the project */
 
-/** @param {{filter: Omit<Saved, "name">, save: (name: string) => void, close: () => void}} props */
-function SaveDialog({ filter, save, close }) {
+/** @param {{filter: Omit<Saved, "name">, mayShare: boolean, save: (name: string, isShared: boolean) => Promise<any>, close: () => void}} props */
+function SaveDialog({ filter, mayShare, save, close }) {
     const [name, setName] = useState("");
-    return html`<${Dialog} title="Save this filter" close=${close}>
-        <form class="form" onSubmit=${(/** @type {Event} */ event) => (event.preventDefault(), save(name.trim()), close())}>
-            <p class="muted">Query, time range and order, for you in this browser: <code>${filter.query || "everything"}</code></p>
-            <label class="field"><span>Name</span><input type="text" maxlength="60" required value=${name} data-first
-                onInput=${(/** @type {any} */ event) => setName(event.target.value)} /></label>
-            <${DialogButtons} text="Save" disabled=${!name.trim()} close=${close} />
-        </form>
+    const [isShared, setShared] = useState(mayShare);
+    return html`<${FormDialog} title="Save this filter" text="Save" send=${() => save(name.trim(), isShared)} disabled=${!name.trim()} close=${close}>
+        <p class="muted">Query, time range and order: <code>${filter.query || "everything"}</code></p>
+        <${Field} label="Name" maxlength="60" required data-first value=${name} set=${setName} />
+        ${mayShare
+            ? html`<label class="check"><input type="checkbox" checked=${isShared} onChange=${() => setShared(!isShared)} /><span>For everybody in the project</span></label>`
+            : html`<p class="small muted">For you, in this browser.</p>`}
     <//>`;
 }
 
 /** @param {{project: string, filter: Omit<Saved, "name">}} props */
 export function SavedFilters({ project, filter }) {
     const key = `filters.${project}`;
-    const [saved, setSaved] = useState(/** @type {Saved[]} */ (readPref(key, [])));
+    const [own, setOwn] = useState(/** @type {Saved[]} */ (readPref(key, [])));
     const [isSaving, setSaving] = useState(false);
+    const { data } = useLoad(`filters/${project}`, (signal) => get("/filters", {}, signal));
     const keep = (/** @type {Saved[]} */ all) => {
         writePref(key, all);
-        setSaved(all);
+        setOwn(all);
     };
+    const mayShare = may(project, "member");
+    const share = async (/** @type {Saved} */ { name, query, since, until, sort }) => (await post("/filters", { name, query, since, until, sort }), changed("filters/"));
     const same = (/** @type {Saved} */ one) => one.query === filter.query && one.since === filter.since && one.until === filter.until;
-    const now = saved.find(same);
+    const shared = /** @type {Saved[]} */ (data?.filters ?? []);
+    const now = [...shared, ...own].find(same);
+    const item = (/** @type {string} */ group) => (/** @type {Saved} */ one) => ({
+        text: one.name, chosen: one === now, group,
+        run: () => setQuery({ query: one.query, since: one.since, until: one.until, sort: one.sort }),
+    });
+    const remove = (/** @type {Saved} */ one) => attempt(async () => {
+        if (one.id) await request("DELETE", `/filters/${one.id}`);
+        else keep(own.filter((each) => each !== one));
+        changed("filters/");
+        toast(`Filter “${one.name}” deleted`, { action: { text: "Undo", run: () => (one.id ? attempt(() => share(one)) : keep(own)) } });
+    });
     const items = [
-        ...saved.map((one) => ({
-            text: one.name, chosen: one === now, group: "Saved filters",
-            run: () => setQuery({ query: one.query, since: one.since, until: one.until, sort: one.sort }),
-        })),
+        ...shared.map(item("Of the project")),
+        ...own.map(item("In this browser")),
         { text: "Save this filter…", icon: "star", group: "This filter", disabled: !!now, run: () => setSaving(true) },
-        ...(now ? [{
-            text: `Delete “${now.name}”`, icon: "cross", group: "This filter",
-            run: () => {
-                keep(saved.filter((one) => one !== now));
-                toast(`Filter “${now.name}” deleted`, { action: { text: "Undo", run: () => keep(saved) } });
-            },
-        }] : []),
+        ...(now && (mayShare || !now.id) ? [{ text: `Delete “${now.name}”`, icon: "cross", group: "This filter", run: () => remove(now) }] : []),
     ];
+    const save = async (/** @type {string} */ name, /** @type {boolean} */ isShared) => {
+        if (isShared) await share({ name, ...filter });
+        else keep([...own.filter((one) => one.name !== name), { name, ...filter }]);
+    };
     return html`<${Menu} label=${now?.name ?? "Filters"} icon="star" items=${items} side="right" />
-        ${isSaving && html`<${SaveDialog} filter=${filter} close=${() => setSaving(false)}
-            save=${(/** @type {string} */ name) => keep([...saved.filter((one) => one.name !== name), { name, ...filter }])} />`}`;
+        ${isSaving && html`<${SaveDialog} filter=${filter} mayShare=${mayShare} close=${() => setSaving(false)} save=${save} />`}`;
 }

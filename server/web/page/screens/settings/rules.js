@@ -105,9 +105,9 @@ export function Rules({ project }) {
 
 /** @typedef {{values: string, memory: string, memory_days: number, redact_allow: string[], redact_deny: string[]}} Settings */
 
-/** Entries, one on each line. @param {{label: string, help: string, list: string[], set: (list: string[]) => void}} props */
-function Lines({ label, help, list, set }) {
-    return html`<label class="field"><span>${label}</span><textarea spellcheck=${false} autocapitalize="off" value=${list.join("\n")} placeholder=${help}
+/** Entries, one on each line. @param {{label: string, help: string, list: string[], set: (list: string[]) => void, disabled?: boolean}} props */
+export function Lines({ label, help, list, set, disabled }) {
+    return html`<label class="field"><span>${label}</span><textarea disabled=${disabled} spellcheck=${false} autocapitalize="off" value=${list.join("\n")} placeholder=${help}
         onInput=${(/** @type {any} */ event) => set(event.target.value.split("\n"))} /></label>`;
 }
 
