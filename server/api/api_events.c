@@ -392,6 +392,8 @@ api_events_get(struct api_call *call, struct fz_error *err)
                                        .idle_ms = HEARTBEAT_MS,
                                        .is_plain = true,
                                        .has_own_limit = true};
+    http_add_header(call->request, "X-Accel-Buffering",
+                    "no"); /* nginx passes messages on at once */
     http_respond_stream(call->request, "text/event-stream", &source);
     events->on_join(events->watcher);
     return FZ_OK;

@@ -109,7 +109,8 @@ class Heard(ServerCase):
     def test_report(self):
         events = self.events()
         self.assertIn(events.retry, range(1000, 2000))
-        self.assertEqual(events.answer.getheader("Content-Type"), "text/event-stream")
+        self.assertEqual([events.answer.getheader(name) for name in ("Content-Type", "Cache-Control", "X-Accel-Buffering")],
+                         ["text/event-stream", "no-store", "no"])
         self.assertEqual(events.messages, [])
         begin = time.monotonic()
         body = json.dumps({"framezero": 1, "app": {"id": "com.acme.till"}, "crash": {"thread": 0, "exception": "EXC_BAD_ACCESS"},

@@ -16,7 +16,7 @@ MARKUP = (r"\b(innerHTML|outerHTML|insertAdjacentHTML|dangerouslySetInnerHTML|se
           r"srcdoc)\b|\b(document\.write(?:ln)?|eval)\s*\(|\b(new Function)\b|(?<![\w.])(set(?:Timeout|Interval)\s*\(\s*[\"'`])|(javascript:)|"
           r"(\sstyle=\")|(<style\b)|(\son[a-z]+=\")")
 ADDRESS = r"""["'`]((?:https?:)?//[\w*])"""
-REQUESTS = r"(?<![\w.])(fetch|XMLHttpRequest|WebSocket|sendBeacon)\s*\("
+REQUESTS = r"(?<![\w.])(fetch|XMLHttpRequest|WebSocket|EventSource|sendBeacon)\s*\("
 COLOUR = r"(#[0-9a-fA-F]{3,8}\b|\b(?:rgba?|hsla?|oklch|lab)\s*\()"
 
 

@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 """Journeys through the page as a person makes them, in a real browser."""
 
+import base64
 import json
+import os
 import urllib.parse
 
 from page_case import PageCase
 
 import sample_data
-from case import main, until
+from case import SAMPLE, main, until
 
 
 def crash_in(app, function):
@@ -52,8 +54,22 @@ class Journeys(PageCase):
         until(lambda: self.server.request("GET", "/api/v1/reports?app=com.acme.long&status=queued")[1]["reports"] == [], "all are processed")
         self.journey("long_list", n=n)
 
-    def test_5_live(self):
-        self.journey("live", reports=[crash_in("com.acme.live", f"Live.{name}()") for name in ("first", "second")])
+
+class Live(PageCase):
+    def test_live(self):
+        def sample(name):
+            with open(os.path.join(SAMPLE, name), "rb") as file:
+                return file.read()
+        self.send(sample("report.json"))
+        self.journey("live", reports=[crash_in("com.acme.live", f"Live.{name}()") for name in ("first", "second", "third")],
+                     dsym=base64.b64encode(sample("Demo.dSYM.zip")).decode())
+
+
+class LiveRefused(PageCase):
+    args = ("--limit", "event_streams_project=1")
+
+    def test_live(self):
+        self.journey("live_refused", report=crash_in("com.acme.live", "Live.first()"))
 
 
     def test_6_two_projects(self):

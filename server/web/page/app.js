@@ -1,6 +1,7 @@
 /** The page: who is logged in, which screen the address names, and that screen. */
 import { html, render, useEffect, useLayoutEffect, useState } from "./lib/preact.js";
 import { setProject } from "./lib/api.js";
+import { stopEvents } from "./lib/live.js";
 import { forgetAll } from "./lib/load.js";
 import { go, parseRoute, pathTo, positionNow, startRouter, useRoute } from "./lib/router.js";
 import { login, readSession } from "./lib/session.js";
@@ -63,7 +64,9 @@ function App() {
     const now = useStore(login);
     const route = useRoute();
     useEffect(() => {
-        if (now.state === "out") forgetAll();
+        if (now.state !== "out") return;
+        stopEvents();
+        forgetAll();
     }, [now.state]);
     if (LINKS[route.screen]) return html`<${LinkScreen} key=${route.screen} screen=${route.screen} token=${route.hash} />`;
     if (now.state === "in") return html`<${Project} session=${now.session} />`;

@@ -40,7 +40,8 @@ export default async function ({ open, settings, expect }) {
     await page.evaluate((texts) => localStorage.setItem("framezero.filters.default", JSON.stringify(texts.map((text) => ({ name: text, query: text, since: text, sort: text })))), settings.texts);
     await page.evaluate((text) => localStorage.setItem("framezero.source.default", JSON.stringify({ template: `https://evil.example/${text}{path}`, prefix: text })), settings.texts[0]);
     const asked = new Set();
-    page.on("request", (request) => asked.add(request));
+    // The stream of events lasts.
+    page.on("request", (request) => request.resourceType() !== "eventsource" && asked.add(request));
     for (const end of ["requestfinished", "requestfailed"]) page.on(end, (request) => asked.delete(request));
     const wrong = [];
     const seen = new Set();

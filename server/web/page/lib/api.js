@@ -50,6 +50,12 @@ function apiUrl(path, query = {}) {
     return `/api/v1${path}${text && "?"}${text}`;
 }
 
+/** A stream of what changes in the project; the one that there is, if it is for that. @param {EventSource | null} was */
+export function openEvents(was) {
+    const { href } = new URL(apiUrl("/events"), location.href);
+    return was?.url === href ? was : new EventSource(href);
+}
+
 /** @param {Response} response */
 async function readError(response) {
     const requestId = response.headers.get("X-Request-Id") ?? "";

@@ -1,4 +1,4 @@
-/** Data that is shown at once and then loaded again, also from time to time, so that what is on the screen stays current. */
+/** Data that is shown at once and then loaded again. */
 import { useEffect, useLayoutEffect, useState } from "./preact.js";
 import { ApiError } from "./api.js";
 
@@ -97,26 +97,4 @@ export function useLoad(key, load) {
     const error = failed && failed.key === key ? failed.error : null;
     const isLoading = key !== null && (busy === key || (data === undefined && !error));
     return { data, error, isLoading, reload: () => setTurn((n) => n + 1) };
-}
-
-const EVERY_MS = 20000;
-
-/**
- * @param {() => void} reload answered with 304 if nothing has changed, so it costs little
- * @param {() => boolean} isCalm is nobody in the middle of something that would move?
- * @param {number} [every] ms; 0: never
- */
-export function useLive(reload, isCalm, every = EVERY_MS) {
-    useEffect(() => {
-        if (!every) return;
-        const again = () => {
-            if (document.visibilityState === "visible" && isCalm()) reload();
-        };
-        const timer = setInterval(again, every);
-        document.addEventListener("visibilitychange", again);
-        return () => {
-            clearInterval(timer);
-            document.removeEventListener("visibilitychange", again);
-        };
-    });
 }

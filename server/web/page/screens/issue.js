@@ -3,7 +3,8 @@ import { html, useEffect, useRef, useState } from "../lib/preact.js";
 import { get } from "../lib/api.js";
 import { count, versionText } from "../lib/format.js";
 import { useKeys } from "../lib/keys.js";
-import { useLive, useLoad } from "../lib/load.js";
+import { useLive } from "../lib/live.js";
+import { useLoad } from "../lib/load.js";
 import { words } from "../lib/query.js";
 import { go, pathTo, queryText, setQuery } from "../lib/router.js";
 import { useSource } from "../lib/source.js";
@@ -90,7 +91,7 @@ export function Screen({ project, route }) {
     if (loaded.data) last.current = loaded.data;
     const issue = /** @type {import("../lib/types.js").IssueDetail | undefined} */ (loaded.data ?? last.current);
     const id = report ?? issue?.best_report ?? issue?.newest_report;
-    useLive(loaded.reload, () => true);
+    useLive(loaded, () => true, /issue/);
     useKeys([{ keys: "u", text: "Back to the list", run: () => go(back) }]);
     useEffect(() => {
         if (issue) document.title = `#${issue.number} ${issue.title} – framezero`;

@@ -2,7 +2,8 @@
 import { html, useEffect, useLayoutEffect, useRef, useState } from "../lib/preact.js";
 import { get } from "../lib/api.js";
 import { useKeys } from "../lib/keys.js";
-import { prefetch, useLive, useLoad } from "../lib/load.js";
+import { useLive } from "../lib/live.js";
+import { prefetch, useLoad } from "../lib/load.js";
 import { PAGE, usePages } from "../lib/pages.js";
 import { go, pathTo, queryText, setQuery } from "../lib/router.js";
 import { login, may } from "../lib/session.js";
@@ -70,7 +71,7 @@ function useIssues(route) {
 
 /** @param {{project: string, route: import("../lib/router.js").Route}} props */
 export function Screen({ project, route }) {
-    const { filter, sort, shown, key, error, isStale, reload, loadMore } = useIssues(route);
+    const { filter, sort, shown, key, error, isStale, isLoading, reload, loadMore } = useIssues(route);
     const { query, since, until } = filter;
     const [chosen, setChosen] = useState(/** @type {Map<number, Issue>} */ (new Map()));
     const [current, setCurrent] = useState(-1);
@@ -112,7 +113,7 @@ export function Screen({ project, route }) {
     }, [steps]);
     const open = () => rows[current] && go(pathTo(project, "issues", rows[current].number) + queryText(filter));
     // Rows do not change places under somebody who reads, selects or walks through them.
-    useLive(reload, () => chosen.size === 0 && current < 0 && scrollY < STILL_AT_TOP && rows.length <= MOST_LIVE);
+    useLive({ reload, isLoading }, () => chosen.size === 0 && current < 0 && scrollY < STILL_AT_TOP && rows.length <= MOST_LIVE, /issue/);
     useKeys([
         { keys: "j", text: "Next issue", run: step(1) },
         { keys: "k", text: "Previous issue", run: step(-1) },

@@ -2,7 +2,8 @@
 import { html, useEffect, useState } from "../lib/preact.js";
 import { get } from "../lib/api.js";
 import { useKeys } from "../lib/keys.js";
-import { useLive, useLoad } from "../lib/load.js";
+import { useLive } from "../lib/live.js";
+import { useLoad } from "../lib/load.js";
 import { go, pathTo } from "../lib/router.js";
 import { useSource } from "../lib/source.js";
 import { ReportActions } from "./report/actions.js";
@@ -88,12 +89,12 @@ function otherData({ app, os, device, user, process, capture }) {
 /** @param {{project: string, route: import("../lib/router.js").Route}} props */
 export function Screen({ project, route }) {
     const id = route.item;
-    const { data, error, reload } = useLoad(`report/${id}`, (signal) => get(`/reports/${encodeURIComponent(id)}`, {}, signal));
+    const { data, error, isLoading, reload } = useLoad(`report/${id}`, (signal) => get(`/reports/${encodeURIComponent(id)}`, {}, signal));
     const report = /** @type {Report | undefined} */ (data);
     const [, sourceChanged] = useState(0);
     const source = useSource(project);
     const back = pathTo(project, "reports");
-    useLive(reload, () => true, freshMs(report));
+    useLive({ reload, isLoading }, () => true, /report.changed/, freshMs(report));
     useKeys([{ keys: "u", text: "All reports", run: () => go(back) }]);
     useEffect(() => {
         document.title = `Report ${id.slice(0, 8)} – ${project} – framezero`;

@@ -5,7 +5,8 @@ import { crashMeaning } from "../lib/crash.js";
 import { versionText } from "../lib/format.js";
 import { placeOf } from "../lib/frames.js";
 import { useKeys } from "../lib/keys.js";
-import { useLive, prefetch } from "../lib/load.js";
+import { useLive } from "../lib/live.js";
+import { prefetch } from "../lib/load.js";
 import { usePages } from "../lib/pages.js";
 import { kindText } from "../lib/report.js";
 import { pathTo, go, queryText, setQuery } from "../lib/router.js";
@@ -88,7 +89,7 @@ function NoReports({ project, filter }) {
 export function Screen({ project, route }) {
     const { query = "", since, until, status } = route.query;
     const filter = { query, since, until, status };
-    const { shown, error, isStale, reload, loadMore } = useReports(filter);
+    const { shown, error, isStale, isLoading, reload, loadMore } = useReports(filter);
     const [current, setCurrent] = useState(-1);
     const [steps, setSteps] = useState(0);
     const root = useRef(/** @type {HTMLElement | null} */ (null));
@@ -97,7 +98,7 @@ export function Screen({ project, route }) {
     useEffect(() => {
         document.title = `Reports – ${project} – framezero`;
     }, [project]);
-    useLive(reload, () => scrollY < 1 && current < 0);
+    useLive({ reload, isLoading }, () => scrollY < 1 && current < 0, /report/);
     useEffect(() => setCurrent(-1), [query, since, until, status]);
     useLayoutEffect(() => {
         if (steps) focusRow(root.current, current);

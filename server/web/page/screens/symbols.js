@@ -3,7 +3,8 @@ import { html, useState, useEffect } from "../lib/preact.js";
 import { get } from "../lib/api.js";
 import { copy } from "../lib/copy.js";
 import { count, number } from "../lib/format.js";
-import { useLive, useLoad } from "../lib/load.js";
+import { useLive, useNews } from "../lib/live.js";
+import { changed, useLoad } from "../lib/load.js";
 import { pathTo, queryText, setQuery } from "../lib/router.js";
 import { commandsFor, dashed } from "../lib/symbols.js";
 import { agoText, fullTime } from "../lib/time.js";
@@ -11,6 +12,7 @@ import { PresentFiles } from "./symbols/present.js";
 import { UploadBox } from "./symbols/upload.js";
 import { Icon } from "../ui/icon.js";
 import { Failure, Skeleton } from "../ui/state.js";
+import { toast } from "../ui/toast.js";
 
 /** @typedef {import("../lib/types.js").MissingImage} Missing */
 
@@ -86,12 +88,17 @@ const AGAIN_MS = 10000;
 
 /** @param {{project: string, route: import("../lib/router.js").Route}} props */
 export function Screen({ project, route }) {
-    const { data, error, reload } = useLoad("symbols/missing", (signal) => get("/symbols/missing", { limit: 500 }, signal));
+    const { data, error, isLoading, reload } = useLoad("symbols/missing", (signal) => get("/symbols/missing", { limit: 500 }, signal));
     useEffect(() => {
         document.title = `Symbols – ${project} – framezero`;
     }, [project]);
     // Others upload, too, and reports keep coming.
-    useLive(reload, () => true, AGAIN_MS);
+    useLive({ reload, isLoading }, () => true, /./, AGAIN_MS);
+    useNews((news) => {
+        if (news["symbols.changed"]) changed("symbols/present");
+        const n = news["upload.finished"]?.unblocked;
+        if (n) toast(`${count(n, "report")} unblocked by an upload`);
+    });
     return html`
         <h1 class="unseen">Symbols</h1>
         <div class="symbols-screen">

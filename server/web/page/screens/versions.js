@@ -2,7 +2,8 @@
 import { html, useEffect, useRef } from "../lib/preact.js";
 import { download, get } from "../lib/api.js";
 import { compact, versionText } from "../lib/format.js";
-import { useLive, useLoad } from "../lib/load.js";
+import { useLive } from "../lib/live.js";
+import { useLoad } from "../lib/load.js";
 import { pathTo, setQuery } from "../lib/router.js";
 import { FEW, rateText } from "../lib/versions.js";
 import { Menu } from "../ui/menu.js";
@@ -43,8 +44,8 @@ export function Screen({ project, route }) {
     const days = RANGES.find((one) => `${one}d` === route.query.since) ?? USUAL_DAYS;
     // To the day, so that what was loaded is found again.
     const since = new Date((Math.floor(Date.now() / DAY_MS) - days + 1) * DAY_MS).toISOString();
-    const { data: now, error, reload } = useLoad(`versions/${project}/${since}`, (signal) => get("/versions", { since, limit: 500 }, signal));
-    useLive(reload, () => true);
+    const { data: now, error, isLoading, reload } = useLoad(`versions/${project}/${since}`, (signal) => get("/versions", { since, limit: 500 }, signal));
+    useLive({ reload, isLoading }, () => true, /issue/);
     const last = useRef(now);
     if (now) last.current = now;
     const data = now ?? last.current;
