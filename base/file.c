@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/platform.h"
 #include "base/text.h"
 
 enum { READ_STEP = 64 * 1024 };
@@ -27,7 +28,7 @@ enum fz_code
 fz_map_open_fd(int fd, struct fz_map *ret, struct fz_error *err)
 {
     struct stat st;
-    if (fstat(fd, &st) != 0)
+    if (fz_platform_fstat(fd, &st) != 0)
         return fz_fail_errno(err, "cannot look at the file");
     if (!S_ISREG(st.st_mode))
         return fz_fail(err, FZ_E_UNSUPPORTED, "not a regular file");

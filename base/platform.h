@@ -12,6 +12,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/stat.h>
 
 #include "base/attr.h"
 
@@ -22,6 +23,9 @@ FZ_MUST_CHECK int fz_platform_memory_file(const char *name);
 
 /* Cryptographically strong bytes; false if the system has none to give. */
 FZ_MUST_CHECK bool fz_platform_random(void *ret, size_t len);
+
+/* As fstat(), by the system call of that name: to a filter of system calls glibc's looks like stat(). */
+FZ_MUST_CHECK int fz_platform_fstat(int fd, struct stat *ret);
 
 /* Have the pages of [from, from + len) made now, for one who will write to all of them. A hint: the
  * bytes do not change, and a system that cannot do it does nothing. */

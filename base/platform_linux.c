@@ -1,5 +1,5 @@
 /* The platform as Linux has it: base/platform.h. */
-#define _GNU_SOURCE /* memfd_create, memmem, MADV_POPULATE_WRITE */
+#define _GNU_SOURCE /* memfd_create, memmem, syscall, MADV_POPULATE_WRITE */
 #include "base/platform.h"
 
 #include <errno.h>
@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/random.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 enum { POPULATE_MIN = 256 * 1024 };
@@ -30,6 +31,16 @@ fz_platform_random(void *ret, size_t len)
         done += got > 0 ? (size_t)got : 0;
     }
     return true;
+}
+
+int
+fz_platform_fstat(int fd, struct stat *ret)
+{
+#if defined(__LP64__) && defined(SYS_fstat)
+    return (int)syscall(SYS_fstat, fd, ret); /* both have one layout there */
+#else
+    return fstat(fd, ret);
+#endif
 }
 
 /* Half the price of a fault for each page. */

@@ -10,10 +10,17 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/file.h"
-
 /* A multiple of any page size; macOS refuses a stack that is not. */
 enum { THREAD_STACK = 8 * 1024 * 1024 };
+
+/* Not that of base/file.h, which uses this file. */
+static void
+closep(int *fd)
+{
+    if (*fd >= 0)
+        close(*fd);
+    *fd = -1;
+}
 
 static int
 open_unnamed(const char *folder)
@@ -29,7 +36,7 @@ open_unnamed(const char *folder)
     /* At once: no name, so nothing is left if the process dies. */
     unlink(path);
     if (fcntl(fd, F_SETFD, FD_CLOEXEC) != 0)
-        fz_closep(&fd);
+        closep(&fd);
     return fd;
 }
 
@@ -45,7 +52,7 @@ fz_platform_memory_file(const char *name FZ_UNUSED)
 bool
 fz_platform_random(void *ret, size_t len)
 {
-    FZ_CLEANUP(fz_closep) int fd = open("/dev/urandom", O_RDONLY | O_CLOEXEC);
+    FZ_CLEANUP(closep) int fd = open("/dev/urandom", O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return false;
     for (size_t done = 0; done < len;) {
@@ -60,6 +67,12 @@ fz_platform_random(void *ret, size_t len)
 void
 fz_platform_populate(void *from FZ_UNUSED, size_t len FZ_UNUSED)
 {
+}
+
+int
+fz_platform_fstat(int fd, struct stat *ret)
+{
+    return fstat(fd, ret);
 }
 
 const void *

@@ -56,8 +56,8 @@ FZ_MUST_CHECK enum fz_code json_scan_first(struct fz_span in, const struct json_
  *
  * jansson takes 6 times the text on average and 50 times at worst ("[[],[],..."). Its allocator is
  * one for the whole process, so the tree's size is bounded here before it is built: LIMIT if the
- * estimate is above limits->tree_bytes. jansson opens /dev/urandom for its first object unless
- * json_object_seed() was called: do that before files become inaccessible.
+ * estimate is above limits->tree_bytes. jansson opens /dev/urandom for its first object: a process
+ * that is about to lose its files calls json_seed() before.
  */
 FZ_MUST_CHECK enum fz_code json_scan_load(struct fz_span in, const struct json_scan_limits *limits,
                                           struct json_scan_notes *notes, json_t **ret,
@@ -69,6 +69,9 @@ FZ_MUST_CHECK enum fz_code json_scan_load_text(struct fz_span in,
                                                struct fz_buffer *text,
                                                struct json_scan_notes *notes, json_t **ret,
                                                struct fz_error *err);
+
+/* Have jansson read its random bytes now: they keep keys that someone chose from making its tables slow. */
+void json_seed(void);
 
 /* An address or register out of a JSON value: an integer (negative ones wrap to 64 bits), or a
  * string "0x...", decimal digits (as the scanner writes big numbers). False for anything else.

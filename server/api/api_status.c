@@ -7,15 +7,45 @@
 #include "server/api/api_handlers.h"
 #include "server/api/api_object.h"
 #include "server/api/api_openapi.h"
+#include "server/children/intake.h"
 #include "storage/store_regroup.h"
 
 /* With less free space the server is not ready: a commit needs its log, an upload its file. */
 static const uint64_t DISK_FREE_MIN = 64 * 1024 * 1024;
 
-void
-api_healthz(void *app FZ_UNUSED, struct http_request *request)
+/* The locks of children that are there, or those that are not. */
+static void
+write_locks(struct json_write *w, const char *key, const struct proto_level *level, bool there)
 {
-    http_respond_json(request, 200, fz_span_cstr("{\"status\":\"ok\"}"));
+    json_write_open(w, key, '[');
+    for (int lock = 0; lock < PROTO_LOCKS; lock++) {
+        /* Names, so that a lock that comes later needs no other version of the API. */
+        if (proto_level_has(level, (enum proto_mechanism)lock) == there)
+            json_write_text(w, NULL, proto_level_name((enum proto_mechanism)lock));
+    }
+    json_write_close(w, ']');
+}
+
+void
+api_healthz(void *app, struct http_request *request)
+{
+    const struct api *api = app;
+    struct proto_level level;
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
+    struct json_write w = json_write_start(&out);
+    bool is_known = children_intake_level(api->intake, &level);
+    json_write_open(&w, NULL, '{');
+    json_write_text(&w, "status", "ok");
+    json_write_open(&w, "sandbox", '{');
+    json_write_text(&w, "level", is_known ? proto_level_word(&level) : "unknown");
+    if (is_known) {
+        json_write_u64(&w, "landlock_abi", level.landlock_abi);
+        write_locks(&w, "active", &level, true);
+        write_locks(&w, "absent", &level, false);
+    }
+    json_write_close(&w, '}');
+    json_write_close(&w, '}');
+    http_respond_json(request, 200, fz_buffer_span(&out));
 }
 
 void

@@ -5,8 +5,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/json/scan.h"
 #include "server/child/parts.h"
-#include "server/child/sandbox.h"
+#include "server/sandbox/sandbox.h"
 
 /* FZ_OK once the worker has said what this child is for. */
 static enum fz_code
@@ -28,6 +29,14 @@ read_start(struct child *child, struct fz_error *err)
     /* As it is in the memory of a program of the same build; hence the size above. */
     memcpy(&child->limits, limits.data, sizeof(child->limits));
     return FZ_OK;
+}
+
+static enum fz_code
+send_ready(struct child *child, const struct proto_level *level, struct fz_error *err)
+{
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer body = fz_buffer_make(0);
+    proto_level_encode(level, &body);
+    return child_send(child, PROTO_READY, &body, err);
 }
 
 static void
@@ -54,7 +63,7 @@ serve_one(struct child *child)
     if (proto_receive(PROTO_FD, -1, true, &child->inbox, &err) != FZ_OK)
         return false;
     /* Before the request is looked at: each gets CPU seconds of its own. */
-    child_sandbox_begin_job(child->role, &child->limits);
+    sandbox_begin_job(child->role, &child->limits);
     enum fz_code code;
     if (child->inbox.kind == PROTO_SYMBOLICATE && child->role == PROTO_ROLE_REPORTS)
         code = child_symbolicate(child, &err);
@@ -81,6 +90,8 @@ int
 main(void)
 {
     struct child child = {.hung_up = false};
+    struct sandbox_plan plan = {.limits = &child.limits};
+    struct proto_level level;
     struct fz_error err;
     struct stat st;
     /* A user who finds the program and starts it gets a sentence, not a child that waits. */
@@ -93,18 +104,20 @@ main(void)
      */
     if (!setlocale(LC_CTYPE, "C.UTF-8"))
         setlocale(LC_CTYPE, "C");
+    json_seed();
     enum fz_code code = proto_inbox_init(&child.inbox, &err);
     if (code == FZ_OK)
         code = read_start(&child, &err);
+    plan.role = child.role;
     if (code == FZ_OK)
-        code = child_sandbox_enter(child.role, &child.limits, &err);
+        code = sandbox_enter(&plan, &level, &err);
     if (code == FZ_OK)
         code = child_cache_create(&child.cache, &err);
     if (code == FZ_OK)
         code = child_slices_create(&child.slices, &err);
     if (code == FZ_OK)
         /* Only now: a parent counts a child that ends before this as one that does not start. */
-        code = child_send(&child, PROTO_READY, NULL, &err);
+        code = send_ready(&child, &level, &err);
     while (code == FZ_OK && serve_one(&child))
         continue;
     child_slices_destroy(child.slices);

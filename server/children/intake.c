@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/time.h"
+#include "server/children/level.h"
 #include "server/children/process.h"
 
 enum {
@@ -31,7 +32,30 @@ struct children_intake {
     pthread_cond_t wake;                    /* a child was given back */
     struct intake_child children[POOL_MAX]; /* those that are not busy: guarded by lock */
     uint64_t n_used;
+    bool has_level;
+    struct proto_level level; /* of any child */
 };
+
+/* Requests are taken without a child, too: the next one may start. */
+static void
+probe(struct children_intake *pool)
+{
+    struct fz_error err;
+    char quoted[QUOTED];
+    pool->has_level = children_level_probe(pool->limits, &pool->level, &err) == FZ_OK;
+    if (pool->has_level)
+        children_level_log(&pool->level);
+    else
+        fz_log(FZ_LOG_WARN, "sandbox", "level=unknown error=%s",
+               fz_log_quote(err.text, quoted, sizeof(quoted)));
+}
+
+bool
+children_intake_level(const struct children_intake *pool, struct proto_level *ret)
+{
+    *ret = pool->level;
+    return pool->has_level;
+}
 
 enum fz_code
 children_intake_create(const struct limits *limits, struct metrics *metrics,
@@ -46,6 +70,7 @@ children_intake_create(const struct limits *limits, struct metrics *metrics,
     pthread_cond_init(&pool->wake, NULL);
     for (size_t i = 0; i < POOL_MAX; i++)
         pool->children[i].process.sock = -1;
+    probe(pool);
     *ret = pool;
     return FZ_OK;
 }
@@ -226,7 +251,7 @@ children_intake_read(struct children_intake *pool, int64_t project_id,
             break;
         code = ask(pool, &child->process, request, body, arena, ret, err);
         /* A rejection is an answer, too; only a death is tried again. */
-        if (code == FZ_OK || !child->process.died)
+        if (code == FZ_OK || !(child->process.died || child->process.was_killed))
             break;
         note_death(pool, project_id, body.len, err);
         if (i == 1 || fz_time_monotonic_ms() - began_ms > AGAIN_WITHIN_MS) {

@@ -13,16 +13,20 @@
 #include "server/process/limits.h"
 #include "server/process/metrics.h"
 #include "server/protocol/intake.h"
+#include "server/protocol/level.h"
 
 struct children_intake; /* opaque; any thread */
 
-/* Starts nothing yet. `limits` and `metrics` (may be NULL) are borrowed. */
+/* Starts a child to see that it works, and logs how far it is locked in; those for requests are started later. `limits` and `metrics` (may be NULL) are borrowed. */
 FZ_MUST_CHECK enum fz_code children_intake_create(const struct limits *limits,
                                                   struct metrics *metrics,
                                                   struct children_intake **ret,
                                                   struct fz_error *err);
 /* No request may be running any more. */
 void children_intake_destroy(struct children_intake *pool);
+
+/* How far the children are locked in; false: the one that was asked has not started. */
+bool children_intake_level(const struct children_intake *pool, struct proto_level *ret);
 
 struct children_result {
     struct proto_intake found;

@@ -1,4 +1,4 @@
-#define _GNU_SOURCE /* SOCK_CLOEXEC, sigabbrev_np, memfd_create, F_ADD_SEALS */
+#define _GNU_SOURCE /* SOCK_CLOEXEC, sigabbrev_np, wait4, memfd_create, F_ADD_SEALS */
 #include "server/children/process.h"
 
 #include <errno.h>
@@ -15,9 +15,16 @@
 #include "base/attr.h"
 #include "base/file.h"
 #include "base/time.h"
+#include "server/children/death.h"
 #include "server/process/program.h"
 
-enum { EXIT_WAIT_MS = 1000, EXIT_STEP_MS = 1, BACKOFF_MIN_MS = 100, BACKOFF_MAX_MS = 5000 };
+enum {
+    EXIT_WAIT_MS = 1000,
+    EXIT_STEP_MS = 1,
+    BACKOFF_MIN_MS = 100,
+    BACKOFF_MAX_MS = 5000,
+    START_WALL_S = 10
+};
 
 static enum fz_code
 spawn(pid_t *ret_pid, int sock, struct fz_error *err)
@@ -60,6 +67,8 @@ child_process_start(struct child_process *child, enum proto_role role, const str
     /* Closed here after the start: else the end of the child would not close the connection. */
     FZ_CLEANUP(fz_closep) int theirs = pair[1];
     child->sock = pair[0];
+    /* Only for the message below; the first job sets its own. */
+    child_process_begin(child, START_WALL_S);
     enum fz_code code = proto_inbox_init(&child->inbox, err);
     if (code == FZ_OK)
         code = spawn(&child->pid, theirs, err);
@@ -101,13 +110,31 @@ wait_longer(struct child_process_backoff *backoff)
     backoff->wait_ms = wait_ms;
 }
 
+/* CPU seconds the child has used in its life, as far as the system says. */
+static double
+cpu_seconds(const struct child_process *child)
+{
+    clockid_t clock;
+    struct timespec used;
+    if (clock_getcpuclockid(child->pid, &clock) != 0 || clock_gettime(clock, &used) != 0)
+        return 0;
+    return (double)used.tv_sec + (double)used.tv_nsec / 1e9;
+}
+
+/* Has it used so much of the CPU time of its life that a job might not get its whole share? */
+static bool
+is_worn(const struct child_process *child, const struct child_process_plan *plan)
+{
+    return cpu_seconds(child) > (double)plan->limits->child_cpu_s * (PROTO_LIFE_CPU_JOBS - 1);
+}
+
 enum fz_code
 child_process_ensure(struct child_process *child, const struct child_process_plan *plan,
                      struct fz_error *err)
 {
     /* Replaced after a number of requests, so that leaks and fragments of memory have an end. */
     bool fits = child->project_id == plan->project_id && child->n_requests < plan->requests_max;
-    if (!child_process_runs(child) || !fits) {
+    if (!child_process_runs(child) || !fits || is_worn(child, plan)) {
         child_process_stop(child);
         int64_t left_ms = child_process_wait_ms(plan->backoff);
         if (left_ms > 0)
@@ -125,7 +152,9 @@ child_process_ensure(struct child_process *child, const struct child_process_pla
             plan->metrics->child_starts++;
     }
     child->n_requests++;
-    child->died = false;
+    child->died = child->was_killed = false;
+    child->cpu_s = plan->limits->child_cpu_s *
+                   (plan->role == PROTO_ROLE_SYMBOLS ? PROTO_SYMBOLS_CPU_FACTOR : 1);
     return FZ_OK;
 }
 
@@ -135,24 +164,13 @@ child_process_stop(struct child_process *child)
     if (child->pid > 0) {
         /* It has no state worth a clean end, and one that was taken over would not answer a
          * request. */
-        kill(child->pid, SIGKILL);
+        child_process_kill(child);
         while (waitpid(child->pid, NULL, 0) < 0 && errno == EINTR)
             continue;
     }
     child->pid = 0;
     fz_closep(&child->sock);
     proto_inbox_deinit(&child->inbox);
-}
-
-/* CPU seconds the child has used in its life, as far as the system says. */
-static double
-cpu_seconds(const struct child_process *child)
-{
-    clockid_t clock;
-    struct timespec used;
-    if (clock_getcpuclockid(child->pid, &clock) != 0 || clock_gettime(clock, &used) != 0)
-        return 0;
-    return (double)used.tv_sec + (double)used.tv_nsec / 1e9;
 }
 
 void
@@ -164,7 +182,43 @@ child_process_begin(struct child_process *child, unsigned wall_s)
     /* Wall time is the last resort; the child limits its own CPU time first. */
     child->deadline_ms = now + (int64_t)wall_s * 1000;
     child->next_tick_ms = now + CHILD_TICK_MS;
-    child->died = false;
+    child->died = child->was_killed = false;
+}
+
+/* The time is over. Children run at the lowest priority: if one got hardly any CPU time its input is
+ * not to blame, and the job is tried again later. */
+static enum fz_code
+give_up(struct child_process *child, struct fz_error *err)
+{
+    double used_s = cpu_seconds(child) - child->begin_cpu_s;
+    /* An eighth: a child that computed for most of the time is slow because of its input. */
+    bool starved = used_s < child->wall_s / 8.0;
+    child_process_stop(child);
+    if (starved)
+        return fz_fail(err, FZ_E_UNAVAILABLE, "it got %.1f s of CPU time in %u s", used_s,
+                       child->wall_s);
+    child->died = true;
+    return fz_fail(err, FZ_E_MALFORMED, "reading it took more than %u s", child->wall_s);
+}
+
+/* How long to wait at most before the next look at the clock: short, so that leases are renewed while the child is silent. */
+static enum fz_code
+wait_step(struct child_process *child, int64_t *ret_ms, struct fz_error *err)
+{
+    int64_t now = fz_time_monotonic_ms();
+    int64_t left = child->deadline_ms - now;
+    enum fz_code code = FZ_OK;
+    /* Checked in each turn: a child that sends all the time must not extend its time. */
+    if (left <= 0)
+        return give_up(child, err);
+    if (now >= child->next_tick_ms) { /* also for a child that sends all the time */
+        child->next_tick_ms = now + CHILD_TICK_MS;
+        code = child->tick ? child->tick(child->tick_user, err) : FZ_OK;
+    }
+    if (code != FZ_OK)
+        child_process_stop(child);
+    *ret_ms = left < CHILD_TICK_MS ? left : CHILD_TICK_MS;
+    return code;
 }
 
 enum fz_code
@@ -173,9 +227,19 @@ child_process_send(struct child_process *child, enum proto_kind kind, const stru
 {
     if (!child_process_runs(child))
         return fz_fail(err, FZ_E_INTERNAL, "no child process runs");
+    const struct proto_packet packet = {kind, fz_buffer_span(body), fds, n_fds};
     enum fz_code code = fz_buffer_done(body, err);
-    if (code == FZ_OK)
-        code = proto_send(child->sock, kind, fz_buffer_span(body), fds, n_fds, err);
+    if (code != FZ_OK)
+        return code;
+    /* A child that does not read must not hold its parent for longer than its job may take. */
+    for (;;) {
+        int64_t step = 0;
+        code = wait_step(child, &step, err);
+        if (code == FZ_OK)
+            code = proto_send_until(child->sock, step, &packet, err);
+        if (code != FZ_E_UNAVAILABLE || !child_process_runs(child))
+            break;
+    }
     /* The next receive reports a dead child, with the reason. */
     return code == FZ_E_NOT_FOUND ? FZ_OK : code;
 }
@@ -195,100 +259,89 @@ fail_to_start(int status, struct fz_error *err)
                    status);
 }
 
-/* The socket is closed: find out why the child ended. It gets a moment, since the kernel closes the
- * socket before the process can be waited for. */
+/* The socket is closed: find out why the child ended. */
 static enum fz_code
 report_death(struct child_process *child, struct fz_error *err)
 {
+    struct rusage used = {.ru_maxrss = 0};
     int status = 0;
-    pid_t got = 0;
-    for (int64_t waited = 0; got == 0 && waited < EXIT_WAIT_MS; waited += EXIT_STEP_MS) {
-        got = waitpid(child->pid, &status, WNOHANG);
-        if (got == 0)
-            fz_time_sleep_ms(EXIT_STEP_MS);
-    }
-    /* Its number may belong to another process now: child_process_stop() must not kill it. */
-    if (got == child->pid)
-        child->pid = 0;
+    bool got = child_process_reap(child, &status, &used);
     child_process_stop(child);
     /* Before it is ready it has read nothing from outside, so the input is not what ended it. */
-    if (!child->is_ready && got > 0 && WIFEXITED(status)) {
+    if (!child->is_ready && got && WIFEXITED(status)) {
         wait_longer(child->backoff);
         return fail_to_start(WEXITSTATUS(status), err);
     }
+    if (got && WIFSIGNALED(status))
+        return child_process_signalled(child, WTERMSIG(status), &used, err);
     child->died = true;
-    if (got > 0 && WIFSIGNALED(status)) {
-        int number = WTERMSIG(status);
-        /* The kernel's signals for the limits that the child set (sandbox.c). */
-        if (number == SIGXCPU)
-            return fz_fail(err, FZ_E_MALFORMED, "reading it took more than its limit of CPU time");
-        if (number == SIGXFSZ)
-            return fz_fail(err, FZ_E_MALFORMED, "reading it made more output than its limit");
-        const char *name = sigabbrev_np(number);
-        return fz_fail(err, FZ_E_MALFORMED, "the process that read it was ended by signal SIG%s",
-                       name ? name : "?");
-    }
-    if (got > 0 && WIFEXITED(status))
+    if (got)
         return fz_fail(err, FZ_E_MALFORMED, "the process that read it ended with status %d",
                        WEXITSTATUS(status));
     return fz_fail(err, FZ_E_MALFORMED, "the process that read it closed its connection");
 }
 
-/* The time is over. Children run at the lowest priority: if one got hardly any CPU time its input is
- * not to blame, and the job is tried again later. */
 static enum fz_code
-give_up(struct child_process *child, struct fz_error *err)
+become_ready(struct child_process *child, struct fz_error *err)
 {
-    double used_s = cpu_seconds(child) - child->begin_cpu_s;
-    /* An eighth: a child that computed for most of the time is slow because of its input. */
-    bool starved = used_s < child->wall_s / 8.0;
-    child_process_stop(child);
-    if (starved)
-        return fz_fail(err, FZ_E_UNAVAILABLE, "it got %.1f s of CPU time in %u s", used_s,
-                       child->wall_s);
-    child->died = true;
-    return fz_fail(err, FZ_E_MALFORMED, "reading it took more than %u s", child->wall_s);
+    enum fz_code code = proto_level_decode(child->inbox.body, &child->level, err);
+    if (code != FZ_OK)
+        return code;
+    child->is_ready = true;
+    if (child->backoff)
+        child->backoff->wait_ms = 0;
+    return FZ_OK;
+}
+
+/* One message; READY, which no caller waits for in a job, is kept out of its sight. */
+static enum fz_code
+receive(struct child_process *child, bool *ret_was_ready, struct fz_error *err)
+{
+    *ret_was_ready = false;
+    if (!child_process_runs(child))
+        return fz_fail(err, FZ_E_INTERNAL, "no child process runs");
+    for (;;) {
+        int64_t step = 0;
+        enum fz_code code = wait_step(child, &step, err);
+        if (code != FZ_OK)
+            return code;
+        code = proto_receive(child->sock, step, false, &child->inbox, err);
+        if (code == FZ_OK && child->inbox.kind == PROTO_READY && !child->is_ready) {
+            code = become_ready(child, err);
+            *ret_was_ready = true;
+        }
+        if (code == FZ_OK)
+            return FZ_OK;
+        if (code == FZ_E_UNAVAILABLE)
+            continue;
+        if (code == FZ_E_NOT_FOUND)
+            return report_death(child, err);
+        child_process_stop(child);
+        child->died = code == FZ_E_MALFORMED;
+        return code;
+    }
 }
 
 enum fz_code
 child_process_next(struct child_process *child, struct fz_error *err)
 {
-    if (!child_process_runs(child))
-        return fz_fail(err, FZ_E_INTERNAL, "no child process runs");
-    for (;;) {
-        int64_t now = fz_time_monotonic_ms();
-        int64_t left = child->deadline_ms - now;
-        /* Checked in each turn: a child that sends all the time must not extend its time. */
-        if (left <= 0)
-            return give_up(child, err);
-        enum fz_code code = FZ_OK;
-        if (now >= child->next_tick_ms) { /* also for a child that sends all the time */
-            child->next_tick_ms = now + CHILD_TICK_MS;
-            code = child->tick ? child->tick(child->tick_user, err) : FZ_OK;
-        }
-        if (code == FZ_OK) {
-            /* Short waits, so that leases are renewed while the child is silent. */
-            int64_t step = left < CHILD_TICK_MS ? left : CHILD_TICK_MS;
-            code = proto_receive(child->sock, step, false, &child->inbox, err);
-            if (code == FZ_OK && child->inbox.kind == PROTO_READY && !child->is_ready) {
-                child->is_ready = true;
-                if (child->backoff)
-                    child->backoff->wait_ms = 0;
-                continue;
-            }
-            if (code == FZ_OK)
-                return FZ_OK;
-            if (code == FZ_E_UNAVAILABLE)
-                continue;
-            if (code == FZ_E_NOT_FOUND)
-                return report_death(child, err);
-        }
-        if (code != FZ_OK) {
-            child_process_stop(child);
-            child->died = code == FZ_E_MALFORMED;
-            return code;
-        }
-    }
+    bool was_ready;
+    enum fz_code code;
+    do
+        code = receive(child, &was_ready, err);
+    while (code == FZ_OK && was_ready);
+    return code;
+}
+
+enum fz_code
+child_process_ready(struct child_process *child, struct fz_error *err)
+{
+    bool was_ready = child->is_ready;
+    enum fz_code code = FZ_OK;
+    if (!was_ready)
+        code = receive(child, &was_ready, err);
+    /* Before it is ready, it has nothing else to say. */
+    return code == FZ_OK && !was_ready ? child_process_violation(child, err) : code;
 }
 
 enum fz_code

@@ -9,6 +9,7 @@
 
 #include "server/process/limits.h"
 #include "server/process/metrics.h"
+#include "server/protocol/level.h"
 #include "server/protocol/protocol.h"
 #include <sys/types.h>
 
@@ -41,11 +42,14 @@ struct child_process {
     struct proto_inbox inbox;
     int64_t deadline_ms; /* monotonic, of the job that runs */
     int64_t next_tick_ms;
-    unsigned wall_s;    /* the same as it was given, for messages */
-    double begin_cpu_s; /* CPU seconds used before the job */
-    bool is_ready;      /* it has said so; before that it has read nothing from outside */
-    bool died;          /* ended by itself or by a limit, in the middle of a job */
-    child_tick_fn tick; /* NULL = none */
+    unsigned wall_s;          /* the same as it was given, for messages */
+    double begin_cpu_s;       /* CPU seconds used before the job */
+    bool is_ready;            /* it has said so; before that it has read nothing from outside */
+    struct proto_level level; /* what it has locked itself in with, once it is ready */
+    bool died;                /* ended by itself or by a limit, in the middle of a job */
+    bool was_killed;          /* ended by a signal from outside: its input is not to blame */
+    unsigned cpu_s;           /* CPU seconds of a job; 0: not known */
+    child_tick_fn tick;       /* NULL = none */
     void *tick_user;
     int64_t project_id; /* of the plan */
     unsigned n_requests;
@@ -87,6 +91,9 @@ FZ_MUST_CHECK enum fz_code child_process_send(struct child_process *child, enum 
  * stopped as well.
  */
 FZ_MUST_CHECK enum fz_code child_process_next(struct child_process *child, struct fz_error *err);
+
+/* Wait until the child has said that it is ready; fails as above. It may be ready already. */
+FZ_MUST_CHECK enum fz_code child_process_ready(struct child_process *child, struct fz_error *err);
 
 /* What a message of the child is answered with. Any failure ends the child, which waits for the answer. */
 typedef enum fz_code (*child_process_answer_fn)(void *user, struct child_process *child,

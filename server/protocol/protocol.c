@@ -55,13 +55,37 @@ proto_take_fd(struct proto_inbox *inbox, size_t i)
     return fd;
 }
 
-enum fz_code
-proto_send(int sock, enum proto_kind kind, struct fz_span body, const int *fds, size_t n_fds,
-           struct fz_error *err)
+/* FZ_OK when `events` (POLLIN, POLLOUT) are possible. */
+static enum fz_code
+wait_for(int sock, short events, int64_t timeout_ms, struct fz_error *err)
 {
+    /* Against a fixed end: signals interrupt poll(), and each would start the time anew. */
+    int64_t end = timeout_ms < 0 ? INT64_MAX : fz_time_monotonic_ms() + timeout_ms;
+    for (;;) {
+        int64_t left = timeout_ms < 0 ? -1 : end - fz_time_monotonic_ms();
+        if (timeout_ms >= 0 && left < 0)
+            left = 0;
+        struct pollfd wait = {.fd = sock, .events = events};
+        /* poll() takes an int of milliseconds; the loop waits for the rest. */
+        int n = poll(&wait, 1, left > 1000000 ? 1000000 : (int)left);
+        if (n > 0)
+            return FZ_OK;
+        if (n < 0 && errno != EINTR)
+            return fz_fail_errno(err, "cannot wait for a message");
+        if (timeout_ms >= 0 && fz_time_monotonic_ms() >= end)
+            return fz_fail(err, FZ_E_UNAVAILABLE, "no answer in time");
+    }
+}
+
+enum fz_code
+proto_send_until(int sock, int64_t timeout_ms, const struct proto_packet *packet,
+                 struct fz_error *err)
+{
+    const struct fz_span body = packet->body;
+    size_t n_fds = packet->n_fds;
     if (body.len + 1 > PROTO_PACKET_MAX || n_fds > PROTO_FDS_MAX)
         return fz_fail(err, FZ_E_LIMIT, "message of %zu bytes is too long", body.len);
-    uint8_t first = (uint8_t)kind;
+    uint8_t first = (uint8_t)packet->kind;
     struct iovec parts[2] = {{.iov_base = &first, .iov_len = 1},
                              {.iov_base = (void *)(uintptr_t)body.data, .iov_len = body.len}};
     union fd_space space = {.bytes = {0}};
@@ -73,16 +97,30 @@ proto_send(int sock, enum proto_kind kind, struct fz_span body, const int *fds, 
         header->cmsg_level = SOL_SOCKET;
         header->cmsg_type = SCM_RIGHTS;
         header->cmsg_len = CMSG_LEN(n_fds * sizeof(int));
-        memcpy(CMSG_DATA(header), fds, n_fds * sizeof(int));
+        memcpy(CMSG_DATA(header), packet->fds, n_fds * sizeof(int));
     }
+    /* Against a fixed end, as in wait_for(): another thread may take the room that it found. */
+    int64_t end = timeout_ms < 0 ? INT64_MAX : fz_time_monotonic_ms() + timeout_ms;
     ssize_t sent;
-    do
-        sent = sendmsg(sock, &message, MSG_NOSIGNAL);
-    while (sent < 0 && errno == EINTR);
+    while ((sent = sendmsg(sock, &message, MSG_NOSIGNAL | MSG_DONTWAIT)) < 0 &&
+           (errno == EINTR || errno == EAGAIN)) {
+        int64_t left = timeout_ms < 0 ? -1 : end - fz_time_monotonic_ms();
+        enum fz_code code = wait_for(sock, POLLOUT, timeout_ms >= 0 && left < 0 ? 0 : left, err);
+        if (code != FZ_OK)
+            return code;
+    }
     /* Its own code: the caller then looks for the reason in how the other process ended. */
     if (sent < 0 && (errno == EPIPE || errno == ECONNRESET))
         return fz_fail(err, FZ_E_NOT_FOUND, "the other process has closed the connection");
     return sent < 0 ? fz_fail_errno(err, "cannot send a message") : FZ_OK;
+}
+
+enum fz_code
+proto_send(int sock, enum proto_kind kind, struct fz_span body, const int *fds, size_t n_fds,
+           struct fz_error *err)
+{
+    const struct proto_packet packet = {kind, body, fds, n_fds};
+    return proto_send_until(sock, -1, &packet, err);
 }
 
 /* Take the descriptors over before anything else is judged, so that none leaks. */
@@ -103,34 +141,12 @@ collect_fds(struct msghdr *message, struct proto_inbox *inbox)
     }
 }
 
-/* FZ_OK when there is something to read. */
-static enum fz_code
-wait_readable(int sock, int64_t timeout_ms, struct fz_error *err)
-{
-    /* Against a fixed end: signals interrupt poll(), and each would start the time anew. */
-    int64_t end = timeout_ms < 0 ? INT64_MAX : fz_time_monotonic_ms() + timeout_ms;
-    for (;;) {
-        int64_t left = timeout_ms < 0 ? -1 : end - fz_time_monotonic_ms();
-        if (timeout_ms >= 0 && left < 0)
-            left = 0;
-        struct pollfd wait = {.fd = sock, .events = POLLIN};
-        /* poll() takes an int of milliseconds; the loop waits for the rest. */
-        int n = poll(&wait, 1, left > 1000000 ? 1000000 : (int)left);
-        if (n > 0)
-            return FZ_OK;
-        if (n < 0 && errno != EINTR)
-            return fz_fail_errno(err, "cannot wait for a message");
-        if (timeout_ms >= 0 && fz_time_monotonic_ms() >= end)
-            return fz_fail(err, FZ_E_UNAVAILABLE, "no answer in time");
-    }
-}
-
 enum fz_code
 proto_receive(int sock, int64_t timeout_ms, bool takes_fds, struct proto_inbox *inbox,
               struct fz_error *err)
 {
     close_fds(inbox);
-    enum fz_code code = wait_readable(sock, timeout_ms, err);
+    enum fz_code code = wait_for(sock, POLLIN, timeout_ms, err);
     if (code != FZ_OK)
         return code;
     struct iovec part = {.iov_base = inbox->bytes, .iov_len = PROTO_PACKET_MAX};

@@ -11,7 +11,8 @@
  *   kind          from    fields                                           descriptors
  *   START         worker  u32 PROTO_VERSION, u32 size of struct limits,
  *                         u8 role, struct limits as it is in memory
- *   READY         child   (it is restricted and takes requests)
+ *   READY         child   struct proto_level (level.h): it is restricted
+ *                         and takes requests
  *   SYMBOLICATE   worker  text id, text project, i64 received_ms,          report, result
  *                         text path prefixes to cut, one a line,
  *                         u8 whether names are learned, u8 whether
@@ -66,7 +67,7 @@
 #include "symbolicator/symbolicator.h"
 
 enum {
-    PROTO_VERSION = 4,      /* changes with any message or with struct limits */
+    PROTO_VERSION = 5,      /* changes with any message or with struct limits */
     PROTO_EXIT_VERSION = 3, /* exit code of a child that is of another version */
     PROTO_FD = 3,           /* the child's end of the socket */
     PROTO_PACKET_MAX = 128 * 1024,
@@ -74,13 +75,15 @@ enum {
     PROTO_TEXT_MAX = 4096, /* of one text in a message from the child */
     PROTO_NAME_MAX = 1024,
     PROTO_PREFIXES_MAX = 32 * 1024,
-    PROTO_REDACT_MAX = 33 * 1024, /* 256 entries of 128 bytes, one a line */
-    PROTO_RULES_MAX = 16 * 1024,  /* rules of grouping, one a line */
-    PROTO_STACK_MAX = 256 * 1024, /* a normalised stack: group_stack_encode() */
-    PROTO_HASH = 32,              /* bytes of a SHA-256 */
-    PROTO_LEARNED_MAX = 4096,     /* names that one report brings */
-    PROTO_REACH_MAX = 256 * 1024, /* a function is hardly longer; a false one would reach far */
-    PROTO_ASK_MAX = 256,          /* offsets of one question for learned names */
+    PROTO_REDACT_MAX = 33 * 1024,  /* 256 entries of 128 bytes, one a line */
+    PROTO_RULES_MAX = 16 * 1024,   /* rules of grouping, one a line */
+    PROTO_STACK_MAX = 256 * 1024,  /* a normalised stack: group_stack_encode() */
+    PROTO_HASH = 32,               /* bytes of a SHA-256 */
+    PROTO_LEARNED_MAX = 4096,      /* names that one report brings */
+    PROTO_REACH_MAX = 256 * 1024,  /* a function is hardly longer; a false one would reach far */
+    PROTO_ASK_MAX = 256,           /* offsets of one question for learned names */
+    PROTO_SYMBOLS_CPU_FACTOR = 10, /* a symbol file gets so many times the CPU time of a report */
+    PROTO_LIFE_CPU_JOBS = 10, /* a child that stays has the CPU time of ten jobs for its life */
 };
 
 enum proto_kind {
@@ -123,8 +126,19 @@ void proto_inbox_deinit(struct proto_inbox *inbox); /* closes descriptors that w
 /* The descriptor number i of the packet, owned by the caller; -1 if there is none. */
 int proto_take_fd(struct proto_inbox *inbox, size_t i);
 
-/* Send one packet; waits while the peer does not read. NOT_FOUND: the peer has closed; LIMIT: too
- * long. */
+/* One packet to send. */
+struct proto_packet {
+    enum proto_kind kind;
+    struct fz_span body;
+    const int *fds;
+    size_t n_fds;
+};
+/* Send it; waits up to timeout_ms (-1 = for ever) while the peer does not read. NOT_FOUND: the peer has closed;
+ * UNAVAILABLE: the time is over; LIMIT: too long. */
+FZ_MUST_CHECK enum fz_code proto_send_until(int sock, int64_t timeout_ms,
+                                            const struct proto_packet *packet,
+                                            struct fz_error *err);
+/* The same, for ever. */
 FZ_MUST_CHECK enum fz_code proto_send(int sock, enum proto_kind kind, struct fz_span body,
                                       const int *fds, size_t n_fds, struct fz_error *err);
 

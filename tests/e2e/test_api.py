@@ -232,7 +232,14 @@ class WithoutWorkers(ServerCase):
         until(lambda: self.server.request("GET", "/api/v1/reports", token=token)[0] == 401, "the token is rejected", 5)
 
     def test_status(self):
-        self.assertEqual(self.expect(200, "GET", "/healthz", token=None), {"status": "ok"})
+        health = self.expect(200, "GET", "/healthz", token=None)
+        self.assertEqual(health["status"], "ok")
+        sandbox = health["sandbox"]
+        self.assertIn(sandbox["level"], ("full", "partial", "none"))
+        self.assertEqual(len(sandbox["active"]) + len(sandbox["absent"]), 12)
+        self.assertEqual(sandbox["landlock_abi"] > 0, "landlock" in sandbox["active"])
+        line = next(line for line in self.server.log().splitlines() if 'msg="sandbox"' in line)
+        self.assertIn(f"level={sandbox['level']} ", line)
         ready = self.expect(200, "GET", "/readyz", token=None)
         self.assertEqual(ready, {"status": "ready", "checks": {"database": "ok", "workers": "ok", "disk": "ok"}})
         self.expect(202, "POST", "/api/v1/reports", body=report(8), token="ingest")

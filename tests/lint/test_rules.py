@@ -110,7 +110,7 @@ CASES = [
     ("portable",
      {"base/platform_linux.c": "#define _GNU_SOURCE\n#include <sys/random.h>\nfd = memfd_create(a, MFD_CLOEXEC);\n",
       "storage/blob/blob.c": '#include "base/digest.h"\nopen(path, O_TMPFILE);\n',
-      "server/child/sandbox.c": "#include <sys/prctl.h>\n",
+      "server/sandbox/sandbox.c": "#include <sys/prctl.h>\n",
       "base/file.c": '/* memfd_create(), as pipe2() */\nsay("no prctl() here"); open(path, O_RDONLY | O_CLOEXEC);\n'
                      'x->splice(1); my_pipe2(a);\nfz_platform_memory_file("/tmp");\n'},
      {"base/a.c": ("\n#include <sys/random.h>\n", ":2: <sys/random.h> is not on every system"),
