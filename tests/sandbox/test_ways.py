@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Ways out of the sandbox: a child that was taken over tries each of them, as root and as an ordinary user.
 
-The table of ways is ways.h. With all locks every way is stopped, in every role. With each lock alone, the ways are
+The table of ways is in evil_child.c. With all locks every way is stopped, in every role. With each lock alone, the ways are
 stopped that the table says of it; without any, the others are open: so every way is known to work, and a lock that is left out
 is noticed. Where the kernel lacks a lock, the ways that nothing else stops are listed by name.
 """

@@ -1,6 +1,7 @@
 /* A child process as its parent sees it: its version, its deadline, and how often it is started. */
 #define _GNU_SOURCE /* SOCK_CLOEXEC */
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -125,6 +126,29 @@ test_backoff(void **state FZ_UNUSED)
     free(metrics);
 }
 
+/* A child that does not read holds its parent until the deadline and no longer. */
+static void
+test_deadline_of_send(void **state FZ_UNUSED)
+{
+    struct child_process child;
+    struct fz_error err;
+    enum fz_code code;
+    static const char filling[64 * 1024];
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer body = fz_buffer_make(0);
+    fz_buffer_append(&body, filling, sizeof(filling));
+    start(&child, PROTO_ROLE_REPORTS, 10);
+    assert_int_equal(child_process_ready(&child, &err), FZ_OK);
+    assert_int_equal(kill(child.pid, SIGSTOP), 0);
+    child_process_begin(&child, 1);
+    int64_t began_ms = fz_time_monotonic_ms();
+    do
+        code = child_process_send(&child, PROTO_INDEX_IS, &body, NULL, 0, &err);
+    while (code == FZ_OK && fz_time_monotonic_ms() - began_ms < 20 * 1000);
+    assert_int_equal(code, FZ_E_UNAVAILABLE); /* it got no CPU time, so its input is not to blame */
+    assert_in_range(fz_time_monotonic_ms() - began_ms, 900, 10 * 1000);
+    assert_false(child_process_runs(&child));
+}
+
 static enum fz_code
 lose_lease(void *user, struct fz_error *err)
 {
@@ -152,9 +176,8 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_deadline),
-        cmocka_unit_test(test_version_in_start),
-        cmocka_unit_test(test_backoff),
+        cmocka_unit_test(test_deadline),         cmocka_unit_test(test_deadline_of_send),
+        cmocka_unit_test(test_version_in_start), cmocka_unit_test(test_backoff),
         cmocka_unit_test(test_tick_can_end_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
