@@ -64,6 +64,16 @@ take(uint32_t locks)
     return got;
 }
 
+/* The parent has the same rights, and must be able to end a child of another user. */
+static bool
+may_end_others(void)
+{
+    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+    struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = {{0}};
+    return syscall(SYS_capget, &header, data) == 0 &&
+           (data[CAP_TO_INDEX(CAP_KILL)].effective & CAP_TO_MASK(CAP_KILL)) != 0;
+}
+
 /* Afterwards, the right to change the root folder is kept until drop_capabilities(). */
 static bool
 become_nobody(void)
@@ -121,11 +131,12 @@ sandbox_namespaces(uint32_t without)
     uint32_t wanted = 0, got = 0;
     for (size_t i = 0; i < FZ_ARRAY_LEN(namespaces); i++)
         wanted |= bit(namespaces[i].lock) & ~without;
-    if (geteuid() == 0) {
+    bool is_root = geteuid() == 0;
+    if (is_root) {
         got = take(wanted & ~bit(PROTO_LOCK_USER_NS));
         /* If it fails, as in a container without that right, the child stays what its parent is. */
-        if (!(without & bit(PROTO_LOCK_USER)))
-            fz_ignore(!become_nobody());
+        if (!(without & bit(PROTO_LOCK_USER)) && may_end_others())
+            is_root = !become_nobody();
     }
     /* Before the root folder changes: then the kernel gives no namespace of users. */
     got |= take(wanted & ~got);
@@ -135,5 +146,6 @@ sandbox_namespaces(uint32_t without)
     if (!(without & bit(PROTO_LOCK_USER)))
         set_capabilities(false);
     got |= helper.is_empty ? bit(PROTO_LOCK_EMPTY_ROOT) : 0;
-    return got | (geteuid() != 0 ? bit(PROTO_LOCK_USER) : 0);
+    /* Not by geteuid(), which names nobody for every user of a new namespace. */
+    return got | (is_root ? 0 : bit(PROTO_LOCK_USER));
 }

@@ -119,6 +119,17 @@ class Ways(unittest.TestCase):
                     if stopped_by & one:
                         self.assertFalse(is_open, f"uid {user}, {lock} alone: {way} is open")
 
+    def test_root_that_may_not_kill(self):
+        """Its children stay root: it could not end them as another user's."""
+        if os.getuid() != 0 or not shutil.which("setpriv"):
+            self.skipTest("needs root and setpriv")
+        for drop, is_nobody in (([], True), (["setpriv", "--bounding-set", "-kill"], False)):
+            done = subprocess.run([*drop, self.program, "try", "read_secret", "1", "0", self.folder / "0",
+                                   str(self.victims[0].pid), str(self.port)], capture_output=True, text=True, timeout=20)
+            self.assertIn(done.returncode, (0, -signal.SIGSYS), done.stderr)
+            active = self.names(int(done.stdout.split()[0]))
+            self.assertEqual("unprivileged_user" in active, is_nobody, active)
+
     def test_a_missing_lock_is_noticed(self):
         """test_all_are_stopped must fail if the filter of system calls is left out."""
         for user in self.users:
