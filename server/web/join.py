@@ -1,7 +1,7 @@
 """Modules of the page as few files: a browser fetches two instead of eighty, and together they compress to two thirds.
 
 join() copies the modules as they are, each into a function of its own that returns what it exports, after those that it imports. So names
-of one module stay its own, and nothing is renamed or left out; import.meta.url is the joined file's:
+of one module stay its own, and nothing is renamed or left out; import.meta.url becomes the address that the module itself would have:
 
     import { a, b as c } from "../lib/x.js";      ->      const lib_y = (() => {
     export const d = a + c;                               const { a, b: c } = lib_x;

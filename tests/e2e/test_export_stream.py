@@ -272,7 +272,7 @@ class Streamed(ServerCase):
         lines, complete = export.rest()
         self.assertFalse(complete)
         self.assertLess(len(lines), REPORTS // 2)
-        until(lambda: 'text="the token was revoked"' in "".join(self.broken_off(before)), "the log says why")
+        until(lambda: 'text="the token was revoked, or the session has ended"' in "".join(self.broken_off(before)), "the log says why")
 
     @contextlib.contextmanager
     def without_database(self):

@@ -23,5 +23,5 @@ export default async function ({ open, same }) {
     page.on("request", (request) => paths.push(new URL(request.url()).pathname));
     await page.reload();
     await page.locator(".issue-link").first().waitFor();
-    same(paths.filter((path) => path.startsWith("/api/")).sort(), ["/api/v1/issues", "/api/v1/session"], "requests of a first visit");
+    same(paths.filter((path) => path.startsWith("/api/")).sort(), ["/api/v1/events", "/api/v1/filters", "/api/v1/issues", "/api/v1/session"], "requests of a first visit");
 }

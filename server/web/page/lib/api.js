@@ -137,7 +137,7 @@ export const patch = (path, body) => request("PATCH", path, { body });
 
 /** A file that is served with the page. @param {string} path below the folder of app.js @returns {Promise<Blob>} */
 export async function readAsset(path) {
-    const response = await sendAgain(new URL(path, import.meta.url).href, {});
+    const response = await sendAgain(new URL(`../${path}`, import.meta.url).href, {});
     if (!response.ok) throw await readError(response);
     return response.blob();
 }

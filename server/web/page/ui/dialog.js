@@ -1,12 +1,13 @@
 /** A modal dialog: the browser keeps the focus inside and gives it back. */
-import { html, useEffect, useId, useRef } from "../lib/preact.js";
+import { html, useId, useLayoutEffect, useRef } from "../lib/preact.js";
 import { Icon } from "./icon.js";
 
 /** @param {{title: string, close: () => void, children?: any, wide?: boolean}} props */
 export function Dialog({ title, close, children, wide = false }) {
     const ref = useRef(/** @type {HTMLDialogElement | null} */ (null));
     const id = useId();
-    useEffect(() => {
+    // Before the next key arrives, which belongs to the dialog.
+    useLayoutEffect(() => {
         const dialog = ref.current;
         const before = document.activeElement;
         dialog?.showModal();
