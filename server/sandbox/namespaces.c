@@ -146,6 +146,6 @@ sandbox_namespaces(uint32_t without)
     if (!(without & bit(PROTO_LOCK_USER)))
         set_capabilities(false);
     got |= helper.is_empty ? bit(PROTO_LOCK_EMPTY_ROOT) : 0;
-    /* Not by geteuid(), which names nobody for every user of a new namespace. */
+    /* Not by geteuid(), which answers 65534 for every user of a new namespace. */
     return got | (is_root ? 0 : bit(PROTO_LOCK_USER));
 }
