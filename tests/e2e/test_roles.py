@@ -21,6 +21,8 @@ class Roles(Users):
                 continue
             path = re.sub(r"\{(id|uuid)\}", NOTHING, path)
             path = re.sub(r"\{\w+\}", "4711", path)
+            # Without it, the stream goes on for an hour.
+            path += "?seconds=1" if path == "/api/v1/events" else ""
             for role, browser in browsers.items():
                 with self.subTest(method=method, path=path, role=role):
                     status, answer = browser.send(method, path, b"" if method != "GET" else None)
