@@ -31,7 +31,7 @@ class Roles(Users):
                         self.assertEqual((status, answer["error"]["message"]), (403, f"this user lacks the scope '{row.scope}'"))
                     elif status == 403:  # what only admins of all projects may do
                         self.assertRegex(path, "^/api/v1/(users|projects|invitations|tokens)")
-                    status, answer = browser.send(method, path + "?project=other", b"" if method != "GET" else None)
+                    status, answer = browser.send(method, path + ("&" if "?" in path else "?") + "project=other", b"" if method != "GET" else None)
                     self.assertEqual((status, answer["error"]["message"]), (404, "no project 'other'"))
 
     def test_admins_of_one_project(self):
