@@ -50,13 +50,18 @@ if(FZ_SANITIZE)
                          -fno-sanitize-recover=all)
   target_link_options(fz_options INTERFACE -fsanitize=${FZ_SANITIZE})
 elseif(NOT FZ_VALGRIND)
+  # Level 3 is level 2 where a compiler does not know it.
   target_compile_options(fz_options INTERFACE -fstack-protector-strong
-                         $<$<NOT:$<CONFIG:Debug>>:-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2>)
-  # Not every compiler has the first, and only linkers of ELF have the others.
-  check_c_compiler_flag(-fstack-clash-protection FZ_HAVE_STACK_CLASH)
-  if(FZ_HAVE_STACK_CLASH)
-    target_compile_options(fz_options INTERFACE -fstack-clash-protection)
-  endif()
+                         $<$<NOT:$<CONFIG:Debug>>:-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3>)
+  # Jumps and returns that go where no code expects them: -fcf-protection is x86's, -mbranch-protection arm64's. Not every
+  # compiler has these, and only linkers of ELF have those below.
+  foreach(flag -fstack-clash-protection -fcf-protection=full -mbranch-protection=standard)
+    string(MAKE_C_IDENTIFIER "FZ_HAVE${flag}" has)
+    check_c_compiler_flag(${flag} ${has})
+    if(${has})
+      target_compile_options(fz_options INTERFACE ${flag})
+    endif()
+  endforeach()
   foreach(flag relro now noexecstack)
     check_linker_flag(C -Wl,-z,${flag} FZ_HAVE_Z_${flag})
     if(FZ_HAVE_Z_${flag})

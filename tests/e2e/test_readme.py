@@ -39,7 +39,7 @@ class Readme(unittest.TestCase):
             script = ""
             for block in blocks:
                 for old, new in (("http://127.0.0.1:8480", server.url), ("framezero-data/", server.data + "/"),
-                                 ("build/dev/server/framezero", BINARY)):
+                                 ("build/release/server/framezero", BINARY)):
                     block = block.replace(old, new)
                 script += f"{block}\necho '{MARK}'\n"
             done = subprocess.run(["bash", "-e", "-c", script], cwd=SOURCE, capture_output=True, text=True, timeout=120,
