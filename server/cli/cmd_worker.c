@@ -6,6 +6,7 @@
 #include "server/config/term.h"
 #include "server/process/supervise.h"
 #include "server/serve/setup.h"
+#include "server/serve/user.h"
 #include "server/serve/worker.h"
 
 /* --no-supervise is one worker, in this very process. */
@@ -36,6 +37,10 @@ run(const struct command_call *call)
     if (!is_supervised && settle_workers(&config, &err) != FZ_OK)
         return term_wrong_usage(cmd_worker.name, &err);
     config_set_log_level(&config);
+    if (!is_supervised && serve_user_leave_root(&config, false, &err) != FZ_OK) {
+        term_error(cmd_worker.name, "%s", err.text);
+        return 1;
+    }
     /* Blocked before the first thread starts, since threads inherit the mask. */
     supervise_signals(&signals);
     if (!is_supervised && config.supervise)

@@ -260,6 +260,7 @@ config_load(const struct command_spec *command, int argc, char **argv, bool is_c
     enum fz_code code = read_flags(command, argc, argv, NULL, &path, err);
     if (code == FZ_OK && path && *path)
         code = read_file(&config, path, err);
+    snprintf(config.file, sizeof(config.file), "%s", path ? path : "");
     if (code == FZ_OK)
         code = read_variables(is_child ? NULL : command, &config, err);
     if (code == FZ_OK)

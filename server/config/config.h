@@ -22,6 +22,8 @@
 extern const char config_metrics_variable[]; /* "FRAMEZERO_METRICS_FD" */
 
 struct config {
+    char file[PATH_MAX]; /* that of --config; "" = none */
+    char user[64];       /* which one root becomes; "" = as serve/user.h says */
     char listen[256];
     char data_dir[PATH_MAX];
     char database[PATH_MAX]; /* URL; made from data_dir unless set */

@@ -5,64 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/suggest.h"
-#include "base/text.h"
 #include "server/config/values.h"
 
 enum { NAME_MAX_LEN = 64, WORKERS_MAX = 256, WAIT_MAX_S = 3600, SESSION_DAYS_MAX = 3650 };
-
-/* ---- numbers and limits ------------------------------------------------------------------ */
-
-/* unsigned or int, from min to max. */
-static enum fz_code
-set_number(const struct option_spec *option, void *field, const char *value, const char *where,
-           struct fz_error *err)
-{
-    uint64_t number;
-    enum fz_code code = option_set_count(option, &number, value, where, err);
-    if (code == FZ_OK)
-        *(unsigned *)field = (unsigned)number;
-    return code;
-}
-
-enum fz_code
-config_set_limit(struct limits *limits, const char *name, const char *value, const char *where,
-                 struct fz_error *err)
-{
-    struct fz_suggest suggest;
-    switch (limits_set(limits, name, value)) {
-    case 0:
-        return FZ_OK;
-    case -1:
-        fz_suggest_start(&suggest, name);
-        for (size_t i = 0; limits_name(i); i++)
-            fz_suggest_try(&suggest, limits_name(i));
-        return fz_fail(err, FZ_E_MALFORMED,
-                       "%s: there is no limit '%.40s'%s; 'framezero help limits' lists them", where,
-                       name, fz_suggest_question(&suggest));
-    default:
-        return fz_fail(err, FZ_E_MALFORMED,
-                       "%s: '%.40s' is not a positive number for the limit %s; the suffixes K, M "
-                       "and G are allowed",
-                       where, value, name);
-    }
-}
-
-/* NAME=VALUE */
-static enum fz_code
-set_limit(const struct option_spec *option FZ_UNUSED, void *field, const char *value,
-          const char *where, struct fz_error *err)
-{
-    char name[NAME_MAX_LEN];
-    const char *equals = strchr(value, '=');
-    if (!equals || (size_t)(equals - value) >= sizeof(name))
-        return fz_fail(err, FZ_E_MALFORMED, "%s: '%.40s' is not NAME=VALUE", where, value);
-    memcpy(name, value, (size_t)(equals - value));
-    name[equals - value] = '\0';
-    return config_set_limit(field, name, equals + 1, where, err);
-}
-
-/* ---- the settings ------------------------------------------------------------------------ */
 
 #define MEMBER(m) .offset = offsetof(struct config, m), .size = sizeof(((struct config *)0)->m)
 const struct option_spec config_settings[] = {
@@ -108,7 +53,7 @@ const struct option_spec config_settings[] = {
      .help = "Where symbol files are kept: file:DIR."},
     {.name = "workers",
      .argument = "N",
-     .set = set_number,
+     .set = config_value_number,
      MEMBER(workers),
      .max = WORKERS_MAX,
      .variable = "FRAMEZERO_WORKERS",
@@ -144,9 +89,18 @@ const struct option_spec config_settings[] = {
      .help =
          "Serve, or run one worker, in the first process, which nothing restarts: for debuggers "
          "and other supervisors."},
+    {.name = "user",
+     .argument = "NAME",
+     .set = config_value_text,
+     MEMBER(user),
+     .variable = "FRAMEZERO_USER",
+     .fallback = "the owner of the data's folder, or framezero",
+     .see = "docs/operations.md#the-user-that-it-runs-as",
+     .roles = CONFIG_SERVE | CONFIG_WORKER,
+     .help = "The user that it becomes when root starts it; root: it stays root."},
     {.name = "upload-wait",
      .argument = "SECONDS",
-     .set = set_number,
+     .set = config_value_number,
      MEMBER(upload_wait_s),
      .max = WAIT_MAX_S,
      .variable = "FRAMEZERO_UPLOAD_WAIT",
@@ -239,7 +193,7 @@ const struct option_spec config_settings[] = {
              "counts, and that of proxy-role without any."},
     {.name = "session-idle-days",
      .argument = "DAYS",
-     .set = set_number,
+     .set = config_value_number,
      MEMBER(session_idle_days),
      .min = 1,
      .max = SESSION_DAYS_MAX,
@@ -249,7 +203,7 @@ const struct option_spec config_settings[] = {
      .help = "A login of the page ends when it was not used for so many days."},
     {.name = "session-days",
      .argument = "DAYS",
-     .set = set_number,
+     .set = config_value_number,
      MEMBER(session_days),
      .min = 1,
      .max = SESSION_DAYS_MAX,
@@ -414,7 +368,7 @@ const struct option_spec config_settings[] = {
      .help = "The sender of mail: alerts@example.com."},
     {.name = "limit",
      .argument = "NAME=VALUE",
-     .set = set_limit,
+     .set = config_value_limit,
      MEMBER(limits),
      .variable = "FRAMEZERO_LIMIT_NAME",
      .fallback = "see 'framezero help limits'",
@@ -441,7 +395,7 @@ const struct option_spec *
 config_find_setting(const char *name)
 {
     for (const struct option_spec *o = config_settings; !option_is_end(o); o++) {
-        if (o->set && o->set != set_limit && same_name(o->name, name))
+        if (o->set && o->set != config_value_limit && same_name(o->name, name))
             return o;
     }
     return NULL;
@@ -486,9 +440,9 @@ config_append_variables(const struct config *config, unsigned role, struct fz_bu
         if (!o->set || !(o->roles & role))
             continue;
         /* Values as they are now: the file that they came from may have changed since. */
-        if (o->set == set_limit) {
+        if (o->set == config_value_limit) {
             append_limits(field, out);
-        } else if (o->set == set_number) {
+        } else if (o->set == config_value_number) {
             snprintf(number, sizeof(number), "%u", *(const unsigned *)field);
             append_variable(o->name, number, out);
         } else if (o->set == config_value_bool) {

@@ -6,8 +6,12 @@
 #include "base/address.h"
 #include "base/net/net_guard.h"
 #include "base/net/net_mail.h"
+#include "base/suggest.h"
 #include "base/text.h"
+#include "server/config/settings.h"
 #include "server/http/client.h"
+
+enum { NAME_MAX_LEN = 64 };
 
 void
 config_hide_password(const char *url, char *ret, size_t size)
@@ -243,4 +247,55 @@ config_value_header(const struct option_spec *option, void *field, const char *v
         return fz_fail(err, FZ_E_MALFORMED, "%s: '%.60s' is not the name of a header", where,
                        value);
     return config_value_or_clear(option, field, value, where, err);
+}
+
+/* ---- numbers and limits ------------------------------------------------------------------ */
+
+/* unsigned or int, from min to max. */
+enum fz_code
+config_value_number(const struct option_spec *option, void *field, const char *value,
+                    const char *where, struct fz_error *err)
+{
+    uint64_t number;
+    enum fz_code code = option_set_count(option, &number, value, where, err);
+    if (code == FZ_OK)
+        *(unsigned *)field = (unsigned)number;
+    return code;
+}
+
+enum fz_code
+config_set_limit(struct limits *limits, const char *name, const char *value, const char *where,
+                 struct fz_error *err)
+{
+    struct fz_suggest suggest;
+    switch (limits_set(limits, name, value)) {
+    case 0:
+        return FZ_OK;
+    case -1:
+        fz_suggest_start(&suggest, name);
+        for (size_t i = 0; limits_name(i); i++)
+            fz_suggest_try(&suggest, limits_name(i));
+        return fz_fail(err, FZ_E_MALFORMED,
+                       "%s: there is no limit '%.40s'%s; 'framezero help limits' lists them", where,
+                       name, fz_suggest_question(&suggest));
+    default:
+        return fz_fail(err, FZ_E_MALFORMED,
+                       "%s: '%.40s' is not a positive number for the limit %s; the suffixes K, M "
+                       "and G are allowed",
+                       where, value, name);
+    }
+}
+
+/* NAME=VALUE */
+enum fz_code
+config_value_limit(const struct option_spec *option FZ_UNUSED, void *field, const char *value,
+                   const char *where, struct fz_error *err)
+{
+    char name[NAME_MAX_LEN];
+    const char *equals = strchr(value, '=');
+    if (!equals || (size_t)(equals - value) >= sizeof(name))
+        return fz_fail(err, FZ_E_MALFORMED, "%s: '%.40s' is not NAME=VALUE", where, value);
+    memcpy(name, value, (size_t)(equals - value));
+    name[equals - value] = '\0';
+    return config_set_limit(field, name, equals + 1, where, err);
 }

@@ -2,7 +2,7 @@
  * How the values of settings are checked and stored: the `set` of rows of config_settings[].
  *
  * Each is an option_set_fn; MALFORMED names `where` the value comes from, what is wrong and what is
- * expected. Numbers and limits are in settings.c.
+ * expected.
  */
 #ifndef CONFIG_VALUES_H
 #define CONFIG_VALUES_H
@@ -69,5 +69,14 @@ FZ_MUST_CHECK enum fz_code config_value_smtp(const struct option_spec *option, v
 FZ_MUST_CHECK enum fz_code config_value_mail(const struct option_spec *option, void *field,
                                              const char *value, const char *where,
                                              struct fz_error *err);
+
+/* unsigned or int, from min to max. */
+FZ_MUST_CHECK enum fz_code config_value_number(const struct option_spec *option, void *field,
+                                               const char *value, const char *where,
+                                               struct fz_error *err);
+/* NAME=VALUE, for a struct limits. */
+FZ_MUST_CHECK enum fz_code config_value_limit(const struct option_spec *option, void *field,
+                                              const char *value, const char *where,
+                                              struct fz_error *err);
 
 #endif

@@ -20,6 +20,11 @@ import unittest
 import urllib.parse
 
 
+# Started by root, servers stay root, whichever users the machine has; test_user.py tests the rest.
+if os.geteuid() == 0:
+    os.environ.setdefault("FRAMEZERO_USER", "root")
+
+
 def free_port():
     with socket.socket() as s:
         s.bind(("127.0.0.1", 0))
