@@ -310,6 +310,8 @@ http_request_on_completed(void *arg, struct MHD_Connection *mhd FZ_UNUSED, void 
     /* Under the lock, since a handler may still be writing the answer. */
     int status = request->abandoned ? request->late.status : request->answer.status;
     pthread_mutex_unlock(&server->lock);
+    if (!status && request->conn->refused_status)
+        status = request->conn->refused_status;
     bool delivered =
         request->step == HTTP_STEP_DRAIN ||
         (request->step == HTTP_STEP_SENT && code == MHD_REQUEST_TERMINATED_COMPLETED_OK);
@@ -317,6 +319,7 @@ http_request_on_completed(void *arg, struct MHD_Connection *mhd FZ_UNUSED, void 
     if (delivered && request->step == HTTP_STEP_SENT)
         fz_ignore(
             !http_conn_enter(request->conn, HTTP_PHASE_HEADER)); /* closed: the next call sees it */
+    http_filter_go_on(request->conn);
     pthread_mutex_lock(&server->lock);
     if (request->active)
         server->n_active--;

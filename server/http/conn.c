@@ -153,6 +153,21 @@ http_conn_enter(struct http_conn *conn, enum http_phase phase)
     return alive;
 }
 
+bool
+http_conn_stop_reading(struct http_conn *conn, bool *ret_begun)
+{
+    int64_t now = fz_time_monotonic_ms();
+    pthread_mutex_lock(&conn->server->lock);
+    bool reads = conn->phase == HTTP_PHASE_HEADER || conn->phase == HTTP_PHASE_BODY;
+    *ret_begun = conn->phase == HTTP_PHASE_BODY || conn->line_seen;
+    if (reads) {
+        conn->phase = HTTP_PHASE_DRAIN;
+        conn->phase_ms = now;
+    }
+    pthread_mutex_unlock(&conn->server->lock);
+    return reads;
+}
+
 void
 http_conn_line_seen(struct http_conn *conn)
 {

@@ -12,6 +12,7 @@
 #include <sys/socket.h>
 
 #include "server/http/client.h"
+#include "server/http/wire.h"
 
 struct http_server;
 
@@ -44,6 +45,10 @@ struct http_conn {
     int fd;
     struct fz_ip address; /* the peer's */
     struct http_client peer;
+    /* libmicrohttpd's thread, for filter.h: what has come in, and what has become of it. */
+    struct http_wire wire;
+    uint64_t n_headers, n_answered; /* of requests */
+    int refused_status;             /* by the filter; 0 = not */
 };
 
 /* libmicrohttpd's callbacks. */
@@ -53,6 +58,8 @@ void http_conn_notify(void *server, struct MHD_Connection *mhd, void **socket_co
 
 /* False if the sweeper was faster: the connection is shut down. */
 bool http_conn_enter(struct http_conn *conn, enum http_phase phase);
+/* From reading a request to DRAIN; false if none is being read. *ret_begun: its request line was there. */
+bool http_conn_stop_reading(struct http_conn *conn, bool *ret_begun);
 void http_conn_line_seen(struct http_conn *conn);
 /* Body bytes came in. */
 void http_conn_progress(struct http_conn *conn, size_t len);

@@ -107,6 +107,9 @@ check_header(struct http_request *request, const char *method, const char *versi
     http_client_find(&request->server->proxies, &request->conn->address, request->fields,
                      request->n_headers, &request->client);
     http_request_id_take(request);
+    if (!http_filter_has_seen(request->conn))
+        return http_body_refuse(request, 500, FZ_E_INTERNAL, 0,
+                                "the header has passed by the filter of this program (filter.h)");
     if (!is_well_formed(request, method, version))
         return http_body_refuse(request, 400, FZ_E_MALFORMED, 0,
                                 "the header has a folded line, a bare LF, a NUL or stray spaces");

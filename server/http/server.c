@@ -66,6 +66,7 @@ http_server_unref(struct http_server *server)
     http_budget_deinit(&server->unknown_memory);
     http_budget_deinit(&server->unknown_disk);
     http_contents_deinit(&server->contents);
+    http_filter_deinit(&server->filter);
     free(server->route_metrics);
     free(server->temp_dir);
     free(server);

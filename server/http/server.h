@@ -15,6 +15,7 @@
 
 #include "server/http/budget.h"
 #include "server/http/content.h"
+#include "server/http/filter.h"
 #include "server/http/http.h"
 #include "server/http/pool.h"
 
@@ -55,7 +56,8 @@ struct http_server {
      * latter only. */
     struct http_budget body_memory, unknown_memory, unknown_disk;
     struct http_contents contents; /* of answers */
-    _Atomic unsigned refs;         /* the owner's and one per request */
+    struct http_filter filter;
+    _Atomic unsigned refs; /* the owner's and one per request */
 };
 
 /* The object alone, nothing is started. */

@@ -139,7 +139,7 @@ def check_names(files):
             names = cycles.definitions(bare)[0]
         else:
             names = set(re.findall(r"^(?:struct|enum|union) (\w+) \{", bare, re.M))
-        for name in sorted(names - {"main"}):
+        for name in sorted(names - {"main", "recv"}):  # server/http/filter.c takes the place of the C library's recv()
             # `struct report` is what the report_ functions work on.
             if not any(name.startswith(prefix) or name + "_" == prefix for prefix in prefixes):
                 line = line_of(bare, re.search(rf"\b{name}\b", bare).start())
