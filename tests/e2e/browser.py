@@ -53,10 +53,11 @@ class Browser:
 
 class Users(unittest.TestCase):
     args = MANY_FAILURES
+    workers = 0
 
     @classmethod
     def setUpClass(cls):
-        cls.server = Server(BINARY, workers=0, args=cls.args)
+        cls.server = Server(BINARY, workers=cls.workers, args=cls.args)
         cls.addClassCleanup(cls.server.stop)
         cls.server.start()
         cls.server.command("project", "create", "other")

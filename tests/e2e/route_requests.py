@@ -140,9 +140,9 @@ def channels(server):
 def users(server):
     """No cookie is sent here, so what needs one is refused; test_login.py has that."""
     login = json.dumps({"token": server.admin_token}).encode()
-    invitation = json.dumps({"email": "ann@example.com", "role": "viewer"}).encode()
+    invitation = json.dumps({"email": "zoe@example.com", "role": "viewer"}).encode()
     secret = server.request("POST", "/api/v1/invitations", body=invitation)[1]["url"].partition("#")[2]
-    made = {"token": secret, "name": "Ann", "password": "correct horse"}
+    made = {"token": secret, "name": "Zoe", "password": "correct horse"}
     user = server.request("POST", "/api/v1/invitations/accept", body=json.dumps(made).encode(), token=None)[1]["user"]["id"]
     made = json.dumps({**made, "email": "eve@example.com"}).encode()
     one = f"/api/v1/users/{user}"
