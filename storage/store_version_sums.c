@@ -315,3 +315,153 @@ store_version_sums_read(struct store_version_sums *sums, struct fz_error *err)
     count_all_users(&sums->all);
     return code;
 }
+
+/* ---- parts of the range ---- */
+
+struct parts {
+    const struct store_version_sums *sums;
+    struct store_version_list *list;
+    int64_t first_day, last_day, step; /* days; the last part ends with last_day */
+    struct {
+        struct fz_hll all, crashed;
+    } * users; /* of each part: those of all versions, then those of each in list.most */
+};
+
+/* Those of the list with most runs, and their rows. */
+static void
+choose_most(struct store_version_sums *sums, struct store_version_list *list)
+{
+    for (size_t i = 0; i < list->n; i++) {
+        uint64_t n = list->versions[i].use.n_sessions;
+        size_t at = list->n_most;
+        while (at > 0 && n > list->versions[list->most[at - 1]].use.n_sessions)
+            at--;
+        if (n == 0 || at == STORE_VERSION_MOST)
+            continue;
+        list->n_most += list->n_most < STORE_VERSION_MOST;
+        for (size_t j = list->n_most - 1; j > at; j--)
+            list->most[j] = list->most[j - 1];
+        list->most[at] = i;
+    }
+    for (size_t i = 0; i < list->n_most; i++) {
+        const struct store_version *v = &list->versions[list->most[i]];
+        struct store_version_row *row =
+            store_version_sums_find(sums, fz_span_cstr(v->version), fz_span_cstr(v->build));
+        if (row)
+            row->most = i + 1;
+    }
+}
+
+static enum fz_code
+cut_range(struct parts *parts, struct fz_arena *arena, struct fz_error *err)
+{
+    const struct store_version_range *range = parts->sums->range;
+    struct store_version_list *list = parts->list;
+    parts->first_day = range->since_ms / DAY_MS;
+    parts->last_day = range->until_ms / DAY_MS;
+    int64_t n_days = parts->last_day - parts->first_day + 1, n = (int64_t)range->n_parts;
+    if (n_days < 1)
+        return FZ_OK;
+    parts->step = (n_days + n - 1) / n;
+    list->n_parts = (size_t)((n_days + parts->step - 1) / parts->step);
+    list->parts = fz_arena_array(arena, list->n_parts, sizeof(*list->parts));
+    parts->users = fz_arena_array(parts->sums->arena, list->n_parts * (1 + list->n_most),
+                                  sizeof(*parts->users));
+    if (!list->parts || !parts->users)
+        return fz_arena_fail(list->parts ? parts->sums->arena : arena, err);
+    for (size_t i = list->n_parts; i-- > 0;) {
+        int64_t after = parts->last_day + 1 - (int64_t)(list->n_parts - 1 - i) * parts->step;
+        int64_t first = after - parts->step;
+        first = first > parts->first_day ? first : parts->first_day;
+        list->parts[i] =
+            (struct store_version_part){.since_ms = first * DAY_MS, .until_ms = after * DAY_MS - 1};
+    }
+    return FZ_OK;
+}
+
+static size_t
+part_of(const struct parts *parts, int64_t day_ms)
+{
+    return parts->list->n_parts - 1 - (size_t)((parts->last_day - day_ms / DAY_MS) / parts->step);
+}
+
+static enum fz_code
+read_part_counts(struct parts *parts, struct fz_error *err)
+{
+    FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
+    char release[STORE_TERM_BYTES];
+    enum fz_code code = query_sessions(
+        parts->sums,
+        "SELECT release, day_ms, healthy + errored + abnormal + crashed, crashed FROM "
+        "session_counts" IN_RANGE,
+        parts->first_day * DAY_MS, parts->sums->range->until_ms, &rows, err);
+    while (sql_row(&rows, &code, err)) {
+        sql_col_copy(&rows, 0, release, sizeof(release));
+        const struct store_version_row *row = find_release(parts->sums, release);
+        struct store_version_part *part =
+            &parts->list->parts[part_of(parts, sql_col_int(&rows, 1))];
+        int64_t n = sql_col_int(&rows, 2), n_crashed = sql_col_int(&rows, 3);
+        add_use(&part->use, n, n_crashed);
+        if (row && row->most)
+            add_use(&part->most[row->most - 1], n, n_crashed);
+    }
+    return code;
+}
+
+static enum fz_code
+read_part_users(struct parts *parts, struct fz_error *err)
+{
+    FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
+    char release[STORE_TERM_BYTES];
+    enum fz_code code = query_sessions(
+        parts->sums, "SELECT release, day_ms, users, crashed FROM session_users" IN_RANGE,
+        parts->first_day * DAY_MS, parts->sums->range->until_ms, &rows, err);
+    while (sql_row(&rows, &code, err)) {
+        sql_col_copy(&rows, 0, release, sizeof(release));
+        const struct store_version_row *row = find_release(parts->sums, release);
+        size_t at = part_of(parts, sql_col_int(&rows, 1)) * (1 + parts->list->n_most) +
+                    (row ? row->most : 0);
+        /* A damaged counter costs its day, as above. */
+        fz_ignore(fz_hll_merge_encoded(&parts->users[at].all, sql_col_bytes(&rows, 2), NULL));
+        fz_ignore(fz_hll_merge_encoded(&parts->users[at].crashed, sql_col_bytes(&rows, 3), NULL));
+    }
+    return code;
+}
+
+static void
+count_part_users(const struct parts *parts)
+{
+    size_t n_most = parts->list->n_most;
+    for (size_t i = 0; i < parts->list->n_parts; i++) {
+        struct store_version_part *part = &parts->list->parts[i];
+        /* That of all comes last: the others are part of it. */
+        for (size_t j = n_most + 1; j-- > 0;) {
+            struct store_version_use *use = j ? &part->most[j - 1] : &part->use;
+            size_t at = i * (1 + n_most) + j, all = i * (1 + n_most);
+            uint64_t n = fz_hll_count(&parts->users[at].all);
+            uint64_t n_crashed = fz_hll_count(&parts->users[at].crashed);
+            use->n_users = n < use->n_sessions ? n : use->n_sessions;
+            use->n_crashed_users = n_crashed < use->n_users ? n_crashed : use->n_users;
+            if (j == 0)
+                break;
+            fz_hll_merge(&parts->users[all].all, &parts->users[at].all);
+            fz_hll_merge(&parts->users[all].crashed, &parts->users[at].crashed);
+        }
+    }
+}
+
+enum fz_code
+store_version_sums_parts(struct store_version_sums *sums, struct fz_arena *arena,
+                         struct store_version_list *list, struct fz_error *err)
+{
+    struct parts parts = {.sums = sums, .list = list};
+    choose_most(sums, list);
+    enum fz_code code = cut_range(&parts, arena, err);
+    if (code == FZ_OK && list->n_parts)
+        code = read_part_counts(&parts, err);
+    if (code == FZ_OK && list->n_parts)
+        code = read_part_users(&parts, err);
+    if (code == FZ_OK)
+        count_part_users(&parts);
+    return code;
+}

@@ -18,7 +18,8 @@ enum store_version_users { /* what counters of users there are */
 
 struct store_version_row {
     struct store_version v;
-    int64_t id; /* in the dictionary; 0 = of sessions of an older program only */
+    int64_t id;  /* in the dictionary; 0 = of sessions of an older program only */
+    size_t most; /* its place in list.most, from 1 on; 0 = none */
     struct fz_hll *users[STORE_USERS_KINDS]; /* NULL: none */
 };
 
@@ -39,6 +40,11 @@ FZ_MUST_CHECK enum fz_code store_version_sums_start(struct store_version_sums *s
 /* Reports, sessions and users into the rows. */
 FZ_MUST_CHECK enum fz_code store_version_sums_read(struct store_version_sums *sums,
                                                    struct fz_error *err);
+/* The parts of the range into `list`, whose versions are there; the parts are of `arena`. */
+FZ_MUST_CHECK enum fz_code store_version_sums_parts(struct store_version_sums *sums,
+                                                    struct fz_arena *arena,
+                                                    struct store_version_list *list,
+                                                    struct fz_error *err);
 /* NULL: there is none. */
 struct store_version_row *store_version_sums_find(const struct store_version_sums *sums,
                                                   struct fz_span version, struct fz_span build);

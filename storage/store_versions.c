@@ -223,7 +223,14 @@ store_version_list(struct store *store, int64_t project_id, const struct store_v
         code = read_regressed(&sums, err);
     if (code == FZ_OK)
         code = read_fixed(&sums, err);
-    return code == FZ_OK ? copy_list(&sums, arena, ret, err) : code;
+    struct store_version_list list;
+    if (code == FZ_OK)
+        code = copy_list(&sums, arena, &list, err);
+    if (code == FZ_OK && range->n_parts)
+        code = store_version_sums_parts(&sums, arena, &list, err);
+    if (code == FZ_OK)
+        *ret = list;
+    return code;
 }
 
 /* ---- the newest ---- */

@@ -34,11 +34,25 @@ struct store_version_range {
     int64_t since_ms, until_ms; /* whole days (UTC) */
     const char *environment;    /* NULL = all */
     size_t limit;
+    size_t n_parts; /* into so many equal parts it is cut at most, to 31; 0 = no parts are wanted */
 };
+
+enum { STORE_VERSION_PARTS = 31, STORE_VERSION_MOST = 10 };
+
+struct store_version_part { /* whole days; the first may have fewer than the others */
+    int64_t since_ms, until_ms;
+    struct store_version_use use;                      /* of all versions together */
+    struct store_version_use most[STORE_VERSION_MOST]; /* of those in list.most */
+};
+
 struct store_version_list {
     struct store_version *versions; /* real ones first, the highest first; then the invented ones */
     size_t n, n_all;
     struct store_version_use use, day; /* of all versions together */
+    struct store_version_part *parts;  /* the oldest first */
+    size_t n_parts;
+    size_t most[STORE_VERSION_MOST]; /* indexes of those listed that have most runs in the range */
+    size_t n_most;
 };
 FZ_MUST_CHECK enum fz_code store_version_list(struct store *store, int64_t project_id,
                                               const struct store_version_range *range,

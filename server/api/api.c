@@ -27,7 +27,7 @@ static const struct api_route own_rows[] = {
     {"GET", "/api/v1/values", "value_list", .scope = STORE_SCOPE_READ, .run = api_value_list, .query = "field, prefix, limit"},
     {"GET", "/api/v1/query/complete", "query_complete", .scope = STORE_SCOPE_READ, .run = api_query_complete, .query = "text, at"},
     {"GET", "/api/v1/sessions", "session_list", .scope = STORE_SCOPE_READ, .run = api_session_list, .query = "limit, since, until, release"},
-    {"GET", "/api/v1/versions", "version_list", .scope = STORE_SCOPE_READ, .run = api_version_list, .query = "since, until, environment, limit"},
+    {"GET", "/api/v1/versions", "version_list", .scope = STORE_SCOPE_READ, .run = api_version_list, .query = "since, until, environment, limit, parts"},
     {"GET", "/api/v1/export/reports", "export_reports", .scope = STORE_SCOPE_READ, .run = api_export_reports},
     {"GET", "/api/v1/export/issues", "export_issues", .scope = STORE_SCOPE_READ, .run = api_export_issues},
     {"GET", "/api/v1/export/versions", "export_versions", .scope = STORE_SCOPE_READ, .run = api_export_versions, .query = "since, until, environment, limit"},

@@ -42,17 +42,24 @@ api_check_query(const struct http_request *request, const char *known, struct fz
 }
 
 enum fz_code
-api_query_limit(const struct http_request *request, size_t fallback, size_t max, size_t *ret,
-                struct fz_error *err)
+api_query_count(const struct http_request *request, const char *name, size_t fallback, size_t max,
+                size_t *ret, struct fz_error *err)
 {
-    const char *text = http_query(request, "limit");
+    const char *text = http_query(request, name);
     uint64_t value = fallback;
     /* Refused, not cut: a client that asks for 10,000 would take 500 for all there are. */
     if (text && (!fz_text_u64(fz_span_cstr(text), &value) || value < 1 || value > max))
-        return fz_fail(err, FZ_E_MALFORMED, "limit: '%.40s' is not a number from 1 to %zu", text,
+        return fz_fail(err, FZ_E_MALFORMED, "%s: '%.40s' is not a number from 1 to %zu", name, text,
                        max);
     *ret = (size_t)value;
     return FZ_OK;
+}
+
+enum fz_code
+api_query_limit(const struct http_request *request, size_t fallback, size_t max, size_t *ret,
+                struct fz_error *err)
+{
+    return api_query_count(request, "limit", fallback, max, ret, err);
 }
 
 enum fz_code

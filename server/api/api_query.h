@@ -17,6 +17,10 @@ FZ_MUST_CHECK enum fz_code api_check_query(const struct http_request *request, c
 /* ?limit=: `fallback` without one; MALFORMED unless 1 to `max`. */
 FZ_MUST_CHECK enum fz_code api_query_limit(const struct http_request *request, size_t fallback,
                                            size_t max, size_t *ret, struct fz_error *err);
+/* The same for a parameter of another name. */
+FZ_MUST_CHECK enum fz_code api_query_count(const struct http_request *request, const char *name,
+                                           size_t fallback, size_t max, size_t *ret,
+                                           struct fz_error *err);
 /* ?since= and its like: RFC 3339, or Unix seconds or milliseconds; *ret stays without one. */
 FZ_MUST_CHECK enum fz_code api_query_time(const struct http_request *request, const char *name,
                                           int64_t *ret, struct fz_error *err);

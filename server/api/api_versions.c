@@ -85,6 +85,35 @@ write_version(struct json_write *w, const struct store_version *v,
     json_write_close(w, '}');
 }
 
+/* Only runs: what a chart of the range shows. */
+static void
+write_part(struct json_write *w, const struct store_version_part *part,
+           const struct store_version_list *list)
+{
+    json_write_open(w, NULL, '{');
+    json_write_time(w, "since", part->since_ms);
+    json_write_time(w, "until", part->until_ms);
+    json_write_open(w, "all", '{');
+    write_use(w, &part->use);
+    json_write_close(w, '}');
+    json_write_open(w, "versions", '[');
+    for (size_t i = 0; i < list->n_most; i++) {
+        const struct store_version *v = &list->versions[list->most[i]];
+        if (!part->most[i].n_sessions)
+            continue;
+        json_write_open(w, NULL, '{');
+        write_name(w, v->version, v->build);
+        write_use(w, &part->most[i]);
+        json_write_open(w, "adoption", '{');
+        write_share(w, "sessions", part->most[i].n_sessions, part->use.n_sessions);
+        write_share(w, "users", part->most[i].n_users, part->use.n_users);
+        json_write_close(w, '}');
+        json_write_close(w, '}');
+    }
+    json_write_close(w, ']');
+    json_write_close(w, '}');
+}
+
 enum fz_code
 api_versions_read(struct api_call *call, size_t fallback, size_t max,
                   struct store_version_range *range, struct store_version_list *ret,
@@ -95,6 +124,9 @@ api_versions_read(struct api_call *call, size_t fallback, size_t max,
                                           .until_ms = now_ms,
                                           .environment = http_query(call->request, "environment")};
     enum fz_code code = api_query_limit(call->request, fallback, max, &range->limit, err);
+    if (code == FZ_OK)
+        code =
+            api_query_count(call->request, "parts", 0, STORE_VERSION_PARTS, &range->n_parts, err);
     if (code == FZ_OK)
         code = api_query_time(call->request, "since", &range->since_ms, err);
     if (code == FZ_OK)
@@ -123,6 +155,12 @@ api_version_list(struct api_call *call, struct fz_error *err)
     json_write_u64(&w, "sessions_24h", list.day.n_sessions);
     json_write_u64(&w, "users_24h", list.day.n_users);
     json_write_close(&w, '}');
+    if (range.n_parts) {
+        json_write_open(&w, "parts", '[');
+        for (size_t i = 0; i < list.n_parts; i++)
+            write_part(&w, &list.parts[i], &list);
+        json_write_close(&w, ']');
+    }
     json_write_time(&w, "since", range.since_ms);
     json_write_time(&w, "until", range.until_ms);
     return api_answer(call, 200, &w, '}', err);

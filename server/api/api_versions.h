@@ -7,7 +7,7 @@
 #include "server/api/api_client.h"
 #include "storage/store_versions.h"
 
-/* ?since=&until=&environment=&limit= of the request, and the list. */
+/* ?since=&until=&environment=&limit=&parts= of the request, and the list. */
 FZ_MUST_CHECK enum fz_code api_versions_read(struct api_call *call, size_t fallback, size_t max,
                                              struct store_version_range *range,
                                              struct store_version_list *ret, struct fz_error *err);

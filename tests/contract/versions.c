@@ -26,7 +26,7 @@ static struct store_version_list
 list_of(struct contract *c, const char *environment, size_t limit)
 {
     struct store_version_list list;
-    const struct store_version_range range = {0, fz_time_now_ms() + DAY, environment, limit};
+    const struct store_version_range range = {0, fz_time_now_ms() + DAY, environment, limit, 0};
     assert_ok(c, store_version_list(c->store, c->project, &range, &c->arena, &list, &c->err));
     return list;
 }
@@ -81,7 +81,7 @@ test_order(void **state)
     assert_int_equal(list_of(c, NULL, 2).n_all, 5);
     /* Other projects, environments and days have none of it. */
     assert_int_equal(list_of(c, "beta", 100).versions[0].n_reports, 0);
-    const struct store_version_range now = {fz_time_now_ms() - DAY, fz_time_now_ms(), NULL, 100};
+    const struct store_version_range now = {fz_time_now_ms() - DAY, fz_time_now_ms(), NULL, 100, 0};
     assert_ok(c, store_version_list(c->store, c->project, &now, &c->arena, &list, &c->err));
     assert_int_equal(list.n, 5);
     assert_int_equal(list.versions[2].n_reports, 0);
@@ -174,6 +174,41 @@ use(struct contract *c, const struct store_version_use *u)
                            (int)u->n_users, (int)u->n_crashed_users);
 }
 
+static struct store_version_list
+parts_of(struct contract *c, size_t n_parts, size_t limit)
+{
+    struct store_version_list list;
+    const struct store_version_range range = {.since_ms = fz_time_now_ms() - 3 * DAY,
+                                              .until_ms = fz_time_now_ms() + DAY,
+                                              .limit = limit,
+                                              .n_parts = n_parts};
+    assert_ok(c, store_version_list(c->store, c->project, &range, &c->arena, &list, &c->err));
+    return list;
+}
+
+/* Runs of yesterday and of today: each in its part, and users of two versions once in all. */
+static void
+expect_parts(struct contract *c)
+{
+    static const char *const all[] = {"0 0 0 0", "7 2 4 1", "2 0 2 0", "0 0 0 0"};
+    struct store_version_list list = parts_of(c, 5, 100);
+    assert_int_equal(list.n_parts, 5);
+    assert_int_equal(list.n_most, 2);
+    assert_string_equal(list.versions[list.most[0]].version, "1.0");
+    for (size_t i = 0; i < FZ_ARRAY_LEN(all); i++)
+        assert_string_equal(use(c, &list.parts[i + 1].use), all[i]);
+    assert_string_equal(use(c, &list.parts[2].most[0]), "4 2 2 1");
+    assert_string_equal(use(c, &list.parts[2].most[1]), "2 0 2 0");
+    assert_string_equal(use(c, &list.parts[3].most[0]), "2 0 2 0");
+    assert_string_equal(use(c, &list.parts[3].most[1]), "0 0 0 0");
+    /* Five days in two: the older has two of them. */
+    list = parts_of(c, 2, 100);
+    assert_int_equal(list.n_parts, 2);
+    assert_int_equal(list.parts[1].until_ms + 1 - list.parts[1].since_ms, 3 * DAY);
+    assert_int_equal(list.parts[0].until_ms + 1 - list.parts[0].since_ms, 2 * DAY);
+    assert_int_equal(list.parts[0].until_ms + 1, list.parts[1].since_ms);
+}
+
 static void
 test_sessions(void **state)
 {
@@ -204,10 +239,13 @@ test_sessions(void **state)
     /* Users of several days are those of all of them together. */
     contract_sql(c, "UPDATE session_users SET day_ms = day_ms - 86400000",
                  "UPDATE session_users SET day_ms = day_ms - 86400000");
+    contract_sql(c, "UPDATE session_counts SET day_ms = day_ms - 86400000",
+                 "UPDATE session_counts SET day_ms = day_ms - 86400000");
     session(c, 14, "com.acme.shop@1.0+1", "ann", STORE_SESSION_HEALTHY);
     session(c, 16, "com.acme.shop@1.0+1", "emil", STORE_SESSION_HEALTHY);
     list = list_of(c, NULL, 100);
     assert_string_equal(use(c, &list.versions[1].use), "6 2 3 1");
+    expect_parts(c);
     /* By release and environment, of the days of the range only. */
     struct store_session_count *counts;
     size_t n = 0;
@@ -305,6 +343,12 @@ test_many_releases(void **state)
     struct store_version_list list = list_of(c, NULL, 3);
     assert_int_equal(list.n_all, 5001);
     assert_string_equal(list.versions[0].version, "1.4999");
+    /* The ten of which most runs came are those of the list, and all count in the whole. */
+    list = parts_of(c, 1, 500);
+    assert_int_equal(list.n_most, STORE_VERSION_MOST);
+    assert_int_equal(list.parts[0].use.n_sessions, RELEASES);
+    for (size_t i = 0; i < list.n_most; i++)
+        assert_int_equal(list.most[i], i);
 }
 
 static int

@@ -81,7 +81,7 @@ def reports(server, key, report):
         ("GET", "/api/v1/export/reports"): Request("/api/v1/export/reports?limit=10"),
         ("GET", "/api/v1/export/issues"): Request("/api/v1/export/issues?format=csv"),
         ("GET", "/api/v1/export/versions"): Request("/api/v1/export/versions"),
-        ("GET", "/api/v1/versions"): Request("/api/v1/versions?environment=beta&limit=10"),
+        ("GET", "/api/v1/versions"): Request("/api/v1/versions?environment=beta&limit=10&parts=3"),
         ("POST", "/api/{project}/envelope"):
             Request(f"/api/1/envelope/?sentry_key={key}", envelope({"message": "m"}), token=None),
         ("POST", "/api/{project}/store"): Request(f"/api/1/store/?sentry_key={key}", shop, token=None),

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Versions: sessions of Sentry's SDKs and of KSCrash, and reports of several versions, through the API."""
 
+import datetime
 import json
 
 from case import BINARY, ServerCase, main
@@ -81,9 +82,36 @@ class Versions(ServerCase):
         self.assertEqual((beta["1.10", "10"]["sessions"], beta["1.9", "9"]["sessions"]), (4, 0))
         self.assertEqual(len(self.versions("?limit=1")[0]["versions"]), 1)
         self.assertEqual(self.versions("?since=2020-01-01&until=2020-02-01")[1]["1.9", "9"]["reports"], 0)
+        self.check_parts()
         self.assertEqual(self.server.request("GET", "/api/v1/versions?limit=0")[0], 400)
         self.assertEqual(self.server.request("GET", "/api/v1/versions?version=1")[0], 400)
         self.assertEqual(self.server.request("GET", "/api/v1/versions", token="ingest")[0], 403)
+
+    def check_parts(self):
+        """A range in parts: what each says of runs is what a list of these days alone says."""
+        self.assertNotIn("parts", self.versions()[0])
+        answer, _ = self.versions("?since=9d&parts=4")
+        parts = answer["parts"]
+        # Ten days: three of three, and the oldest has what is left.
+        starts = [datetime.datetime.fromisoformat(part["since"].replace("Z", "+00:00")) for part in parts]
+        self.assertEqual([(b - a).days for a, b in zip(starts, starts[1:])], [1, 3, 3])
+        self.assertEqual(parts[-1]["until"][:10], answer["until"][:10])
+        self.assertEqual([part["all"]["sessions"] for part in parts], [0, 0, 0, 17])
+        for part in parts:
+            alone, _ = self.versions(f"?since={part['since']}&until={part['until']}")
+            self.assertEqual(part["all"], {name: alone["all"][name] for name in part["all"]})
+            want = {v["version"]: v for v in alone["versions"] if v["sessions"]}
+            self.assertEqual({v["version"] for v in part["versions"]}, set(want))
+            for v in part["versions"]:
+                for name in ("build", "sessions", "crash_free_sessions", "session_users", "crash_free_users"):
+                    self.assertEqual(v[name], want[v["version"]][name], name)
+                self.assertEqual(v["adoption"], {name: want[v["version"]]["adoption"][name] for name in v["adoption"]})
+        beta = self.versions("?parts=1&environment=beta")[0]["parts"]
+        self.assertEqual([v["version"] for v in beta[0]["versions"]], ["1.10"])
+        self.assertEqual(self.versions("?since=2026-02-02&until=2026-02-01&parts=3")[0]["parts"], [])
+        self.assertEqual(self.versions("?since=1971-01-01&until=9999-01-01&parts=31")[0]["parts"][-1]["until"][:4], "9999")
+        for wrong in ("0", "32", "x", "-1", "", "3.5"):
+            self.assertEqual(self.server.request("GET", f"/api/v1/versions?parts={wrong}")[0], 400, wrong)
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ import { quote } from "./query.js";
  * @typedef {Use & {version?: string, build?: string, previous?: {version?: string, build?: string}, first_seen?: string, last_seen?: string,
  *   reports: number, users: number, adoption?: Record<string, number>, new_issues: number, regressed_issues: number, fixed_issues: number,
  *   ordered?: boolean, invented?: boolean}} Version
+ * @typedef {{since: string, all: Use, versions: (Use & {version?: string, build?: string, adoption?: Record<string, number>})[]}} Part
  * @typedef {"better" | "worse" | "same" | "unsure"} Verdict
  */
 
@@ -52,21 +53,4 @@ export function compareRates(a, aN, b, bN) {
 export function signed(value, digits = 0) {
     const text = Math.abs(value).toFixed(digits);
     return Number(text) === 0 ? "±0" : `${value > 0 ? "+" : "−"}${text}`;
-}
-
-const DAY_MS = 86400e3;
-const MOST_PARTS = 14;
-
-/**
- * The last `days` days as at most 14 equal parts, the oldest first; each is whole days of UTC.
- * @param {number} days @param {number} [now]
- */
-export function partsOfDays(days, now = Date.now()) {
-    const step = Math.ceil(days / MOST_PARTS);
-    const n = Math.ceil(days / step);
-    const end = (Math.floor(now / DAY_MS) + 1) * DAY_MS;
-    return Array.from({ length: n }, (_, i) => {
-        const to = end - (n - 1 - i) * step * DAY_MS;
-        return { start: to - step * DAY_MS, since: new Date(to - step * DAY_MS).toISOString(), until: new Date(to - 1).toISOString() };
-    });
 }

@@ -3,7 +3,7 @@ import { html, useEffect, useRef } from "../lib/preact.js";
 import { download, get } from "../lib/api.js";
 import { compact, versionText } from "../lib/format.js";
 import { useLive } from "../lib/live.js";
-import { useLoad } from "../lib/load.js";
+import { prefetch, useLoad } from "../lib/load.js";
 import { pathTo, setQuery } from "../lib/router.js";
 import { FEW, rateText } from "../lib/versions.js";
 import { Menu } from "../ui/menu.js";
@@ -16,6 +16,8 @@ import { VersionCharts, VersionTable, Comparison } from "./versions/table.js";
 const RANGES = [7, 14, 30, 90];
 const USUAL_DAYS = 14;
 const DAY_MS = 86400e3;
+/** The points of a chart, at most. */
+const PARTS = 14;
 
 /** @param {{versions: Version[], all: any}} props */
 function Tiles({ versions, all }) {
@@ -39,12 +41,25 @@ function NoSessions({ project }) {
             default, and KSCrash sends its run summaries. <a href=${pathTo(project, "start")}>How to connect an app</a></p></div>`;
 }
 
-/** @param {{project: string, route: import("../lib/router.js").Route}} props */
-export function Screen({ project, route }) {
-    const days = RANGES.find((one) => `${one}d` === route.query.since) ?? USUAL_DAYS;
+/** What the address asks for. @param {import("../lib/router.js").Route} route */
+function asked({ project, query }) {
+    const days = RANGES.find((one) => `${one}d` === query.since) ?? USUAL_DAYS;
     // To the day, so that what was loaded is found again.
     const since = new Date((Math.floor(Date.now() / DAY_MS) - days + 1) * DAY_MS).toISOString();
-    const { data: now, error, isLoading, reload } = useLoad(`versions/${project}/${since}`, (signal) => get("/versions", { since, limit: 500 }, signal));
+    const load = (/** @type {AbortSignal | undefined} */ signal = undefined) => get("/versions", { since, limit: 500, parts: PARTS }, signal);
+    return { days, since, key: `versions/${project}/${since}`, load };
+}
+
+/** @param {import("../lib/router.js").Route} route */
+export function early(route) {
+    const { key, load } = asked(route);
+    prefetch(key, load);
+}
+
+/** @param {{project: string, route: import("../lib/router.js").Route}} props */
+export function Screen({ project, route }) {
+    const { days, since, key, load } = asked(route);
+    const { data: now, error, isLoading, reload } = useLoad(key, load);
     useLive({ reload, isLoading }, () => true, /issue/);
     const last = useRef(now);
     if (now) last.current = now;
@@ -74,7 +89,7 @@ export function Screen({ project, route }) {
         </div>
         ${hasSessions ? html`<${Tiles} versions=${versions} all=${data.all} />` : html`<${NoSessions} project=${project} />`}
         ${versions.length > 1 && html`<${Comparison} versions=${versions} asked=${route.query.compare} />`}
-        ${hasSessions && html`<${VersionCharts} project=${project} versions=${versions} days=${days} />`}
+        ${hasSessions && html`<${VersionCharts} versions=${versions} parts=${data.parts} />`}
         <${VersionTable} project=${project} versions=${versions} since=${days === USUAL_DAYS ? "14d" : `${days}d`} />
         ${data.known > versions.length && html`<p class="muted small">The ${versions.length} highest of ${data.known} versions.</p>`}
     </div>`;

@@ -1,46 +1,36 @@
 /** All versions, the highest first, two of them compared, and charts of how adoption and crash-free rates went. */
-import { html, useRef } from "../../lib/preact.js";
-import { get } from "../../lib/api.js";
+import { html } from "../../lib/preact.js";
 import { versionText, compact, number } from "../../lib/format.js";
-import { useLoad } from "../../lib/load.js";
 import { quote } from "../../lib/query.js";
 import { pathTo, queryText, setQuery } from "../../lib/router.js";
 import { date } from "../../lib/time.js";
-import { partsOfDays, rateText, versionKey, FEW, interval, versionWords, compareRates, signed } from "../../lib/versions.js";
+import { rateText, versionKey, FEW, interval, versionWords, compareRates, signed } from "../../lib/versions.js";
 import { Badge } from "../../ui/badge.js";
 import { Chart } from "../../ui/chart.js";
-import { Failure, Skeleton } from "../../ui/state.js";
 import { Age } from "../../ui/text.js";
 
-/** @typedef {import("../../lib/versions.js").Version} Version */
+/**
+ * @typedef {import("../../lib/versions.js").Version} Version
+ * @typedef {import("../../lib/versions.js").Use} Use
+ */
 
 const SHOWN = 4;
 
-/** @param {{project: string, versions: Version[], days: number}} props */
-export function VersionCharts({ project, versions, days }) {
-    const asked = partsOfDays(days);
-    const loaded = useLoad(`version-days/${project}/${asked[0].since}/${asked.length}`, (signal) =>
-        Promise.all(asked.map(async (part) => ({ ...part, ...(await get("/versions", { since: part.since, until: part.until, limit: 500 }, signal)) }))));
-    const { error, reload } = loaded;
-    // While another range is on its way, the charts of before stay.
-    const last = useRef(loaded.data);
-    if (loaded.data) last.current = loaded.data;
-    const data = loaded.data ?? last.current;
-    if (error && !data) return html`<${Failure} error=${error} retry=${reload} />`;
-    if (!data) return html`<${Skeleton} rows=${3} />`;
+/** @param {{versions: Version[], parts: import("../../lib/versions.js").Part[]}} props parts: of the time range, the oldest first */
+export function VersionCharts({ versions, parts }) {
     const most = [...versions].sort((a, b) => (b.sessions ?? 0) - (a.sessions ?? 0)).slice(0, SHOWN);
     // In the order of versions, so that the newest is the strongest line.
     const shown = versions.filter((one) => one.sessions && most.includes(one));
-    /** @param {(one: Version) => number | undefined} value @param {Version} of */
-    const over = (value, of) => data.map((part) => {
-        const found = part.versions.find((/** @type {Version} */ one) => versionKey(one) === versionKey(of));
+    /** @typedef {(one: Use & {adoption?: Record<string, number>}) => number | undefined} Value */
+    const over = (/** @type {Value} */ value, /** @type {Version} */ of) => parts.map((part) => {
+        const found = part.versions.find((one) => versionKey(one) === versionKey(of));
         return found && value(found);
     });
-    const line = (/** @type {(one: Version) => number | undefined} */ value) => (/** @type {Version} */ one) => ({ name: versionText(one.version, one.build), values: over(value, one) });
-    const all = (/** @type {string} */ key) => ({ name: "All versions", values: data.map((part) => part.all[key]) });
+    const line = (/** @type {Value} */ value) => (/** @type {Version} */ one) => ({ name: versionText(one.version, one.build), values: over(value, one) });
+    const all = (/** @type {keyof Use} */ key) => ({ name: "All versions", values: parts.map((part) => part.all[key]) });
     const rate = (/** @type {number | undefined} */ value) => rateText(value);
     const share = (/** @type {number | undefined} */ value) => rateText(value, 1);
-    const labels = data.map((part) => date(part.start));
+    const labels = parts.map((part) => date(part.since));
     return html`<section class="charts" aria-label="Charts">
         <${Chart} title="Adoption" note="share of sessions" labels=${labels} from=${0} to=${1} text=${share} lines=${shown.map(line((one) => one.adoption?.sessions))} />
         <${Chart} title="Crash-free sessions" labels=${labels} to=${1} text=${rate} lines=${[...shown.map(line((one) => one.crash_free_sessions)), all("crash_free_sessions")]} />
