@@ -6,8 +6,8 @@
 
 /* Failures that the input may be the cause of (lost leases, memory) count as strikes, of which
  * STORE_JOB_ATTEMPTS are allowed. An outage around us (UNAVAILABLE) is not the input's fault: with
- * a back-off of attempt^4 seconds this many attempts last for more than four hours. */
-enum { ATTEMPTS_IN_OUTAGE = 10, DEATHS = 2 };
+ * a back-off of n^4 seconds after the n-th of them this many last for more than four hours. */
+enum { OUTAGES = 10, DEATHS = 2 };
 
 /* ---- failure ---- */
 
@@ -55,15 +55,14 @@ store_job_quarantine(struct store *store, const struct store_job *job, enum fz_c
     return code == FZ_OK ? fail_subject(store, job, why, text, err) : code;
 }
 
-/* attempt^4 seconds and up to a quarter more, so that jobs that failed together do not come back
- * together. */
+/* n^4 seconds and up to a quarter more, so that jobs that failed together do not come back
+ * together. Attempts that ended with their server do not count: a job that saw six restarts would
+ * wait for twenty minutes for memory that is there again in a second. */
 static int64_t
-back_off_ms(unsigned attempt)
+back_off_ms(int64_t n)
 {
     uint32_t random;
     fz_random(&random, sizeof(random));
-    /* Attempts whose worker was lost count too, so there may be more. */
-    int64_t n = attempt < ATTEMPTS_IN_OUTAGE ? attempt : ATTEMPTS_IN_OUTAGE;
     int64_t ms = n * n * n * n * 1000;
     return ms + (int64_t)random % (ms / 4 + 1);
 }
@@ -77,10 +76,11 @@ try_again(struct store *store, const struct store_job *job, const struct store_j
     if (code != FZ_OK)
         return code;
     const struct sql_value args[] = {sql_int(job->id), sql_int(delay_ms ? now + delay_ms : 0),
-                                     sql_int(row->strikes), sql_int(row->deaths)};
+                                     sql_int(row->strikes), sql_int(row->deaths),
+                                     sql_int(row->outages)};
     return sql_exec(store->sql,
                     "UPDATE jobs SET state = 0, fence = fence + 1, due_ms = $2, strikes = $3, "
-                    "deaths = $4, again = 0, "
+                    "deaths = $4, outages = $5, again = 0, "
                     "worker = NULL WHERE id = $1",
                     args, FZ_ARRAY_LEN(args), NULL, err);
 }
@@ -99,7 +99,8 @@ fail_locked(struct store *store, const struct store_job *job, struct store_job_r
         return try_again(store, job, row, 0, err);
     }
     if (why == FZ_E_UNAVAILABLE || why == FZ_E_NO_MEMORY) {
-        bool used_up = job->attempt >= ATTEMPTS_IN_OUTAGE;
+        row->outages++;
+        bool used_up = row->outages >= OUTAGES;
         if (why == FZ_E_NO_MEMORY)
             used_up = row->strikes >= STORE_JOB_ATTEMPTS;
         /* The claim has counted a strike, but the outage is not the input's fault. */
@@ -107,7 +108,7 @@ fail_locked(struct store *store, const struct store_job *job, struct store_job_r
             row->strikes--;
         if (used_up)
             return store_job_quarantine(store, job, why, text, err);
-        return try_again(store, job, row, back_off_ms(job->attempt), err);
+        return try_again(store, job, row, back_off_ms(row->outages), err);
     }
     enum fz_code code = fail_subject(store, job, why, text, err);
     if (code != FZ_OK)

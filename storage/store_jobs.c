@@ -25,11 +25,12 @@ store_job_lock(struct store *store, const struct store_job *job, struct store_jo
                struct fz_error *err)
 {
     char text[320];
-    snprintf(text, sizeof(text),
-             "SELECT seen_seq, strikes, deaths, again, project_id, kind, subject, (SELECT "
-             "rules_version FROM projects p WHERE p.id = project_id), (SELECT sealed_before FROM "
-             "projects p WHERE p.id = project_id) FROM jobs WHERE id = $1 AND fence = $2%s",
-             store->sql->driver->for_update);
+    snprintf(
+        text, sizeof(text),
+        "SELECT seen_seq, strikes, deaths, again, project_id, kind, subject, (SELECT "
+        "rules_version FROM projects p WHERE p.id = project_id), (SELECT sealed_before FROM "
+        "projects p WHERE p.id = project_id), outages FROM jobs WHERE id = $1 AND fence = $2%s",
+        store->sql->driver->for_update);
     const struct sql_value args[] = {sql_int(job->id), sql_int(job->fence)};
     FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
     enum fz_code code = sql_query(store->sql, text, args, FZ_ARRAY_LEN(args), &rows, err);
@@ -46,7 +47,8 @@ store_job_lock(struct store *store, const struct store_job *job, struct store_jo
                                   .deaths = sql_col_int(&rows, 2),
                                   .again = sql_col_int(&rows, 3) != 0,
                                   .rules_version = sql_col_int(&rows, 7),
-                                  .sealed_before = sql_col_int(&rows, 8)};
+                                  .sealed_before = sql_col_int(&rows, 8),
+                                  .outages = sql_col_int(&rows, 9)};
     return FZ_OK;
 }
 
@@ -91,8 +93,8 @@ store_job_requeue(struct store *store, int64_t id, bool asked, struct fz_error *
     return sql_exec(store->sql,
                     "UPDATE jobs SET state = 0, fence = fence + 1, due_ms = 0, queued_ms = $2, "
                     "since_ms = $3, priority = CASE WHEN $4 = 1 AND priority > 1 THEN 1 ELSE "
-                    "priority END, attempt = 0, strikes = 0, deaths = 0, again = 0, worker = NULL, "
-                    "reader = NULL WHERE id = $1",
+                    "priority END, attempt = 0, strikes = 0, deaths = 0, outages = 0, again = 0, "
+                    "worker = NULL, reader = NULL WHERE id = $1",
                     args, FZ_ARRAY_LEN(args), NULL, err);
 }
 

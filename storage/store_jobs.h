@@ -156,7 +156,7 @@ FZ_MUST_CHECK enum fz_code store_job_finish_upload(struct store *store, const st
 FZ_MUST_CHECK enum fz_code store_symbol_rebuild_outdated(struct store *store, uint32_t version,
                                                          uint64_t *ret_n, struct fz_error *err);
 
-/* End a job without success. UNAVAILABLE and NO_MEMORY: again after a back-off (attempt^4 s with
+/* End a job without success. UNAVAILABLE and NO_MEMORY: again after a back-off (n^4 s at the n-th, with
  * jitter), ten times for UNAVAILABLE, which is not the job's fault; a crashed child (child_died):
  * again at once, and quarantine after the second time; anything else: failed for good, with the
  * text. */

@@ -203,7 +203,7 @@ FZ_MUST_CHECK enum fz_code store_run_forget(struct sql *tx, const struct store_r
 
 /* Lock the job's row if the fence still holds (else CONFLICT). */
 struct store_job_row {
-    int64_t seen_seq, strikes, deaths;
+    int64_t seen_seq, strikes, deaths, outages;
     int64_t rules_version; /* of the project, by now */
     int64_t sealed_before; /* of the project (store_fact_days.h) */
     bool again;

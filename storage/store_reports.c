@@ -227,6 +227,7 @@ store_report_reprocess(struct store *store, int64_t project_id, const char *id,
             "attempt = CASE WHEN jobs.state = 1 THEN jobs.attempt ELSE 0 END, "
             "strikes = CASE WHEN jobs.state = 1 THEN jobs.strikes ELSE 0 END, "
             "deaths = CASE WHEN jobs.state = 1 THEN jobs.deaths ELSE 0 END, "
+            "outages = CASE WHEN jobs.state = 1 THEN jobs.outages ELSE 0 END, "
             "state = CASE WHEN jobs.state = 1 THEN 1 ELSE 0 END",
             args, FZ_ARRAY_LEN(args), &n, err);
     if (code == FZ_OK && n == 0)

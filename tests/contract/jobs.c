@@ -213,6 +213,28 @@ test_back_off_grows(void **state)
     contract_claim(c, id);
 }
 
+/* Servers that were started again five times do not make the first outage last for minutes. */
+static void
+test_back_off_after_restarts(void **state)
+{
+    struct contract *c = *state;
+    char id[STORE_ID_TEXT], worker[] = "test", text[128];
+    uint64_t n = 0;
+    struct store_job none;
+    contract_report(c, c->project, "a", id);
+    for (unsigned i = 1; i <= 5; i++) {
+        assert_int_equal(contract_claim(c, id).attempt, i);
+        assert_ok(c, store_job_reclaim(c->store, is_gone, worker, &n, &c->err));
+    }
+    struct store_job job = contract_claim(c, id);
+    assert_ok(c, store_job_fail(c->store, &job, FZ_E_UNAVAILABLE, "x", false, &c->err));
+    assert_int_equal(contract_claim_all(c, &none, 1), 0);
+    /* The longest first delay. */
+    snprintf(text, sizeof(text), "UPDATE jobs SET due_ms = due_ms - %d", 1251);
+    contract_sql(c, text, text);
+    contract_claim(c, id);
+}
+
 static void
 test_child_died(void **state)
 {
@@ -348,6 +370,7 @@ contract_run_jobs(void)
         contract_test(test_lost_too_often),
         contract_test(test_outage),
         contract_test(test_back_off_grows),
+        contract_test(test_back_off_after_restarts),
         contract_test(test_child_died),
         contract_test(test_failed_for_good),
         contract_test(test_fairness),

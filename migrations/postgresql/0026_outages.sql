@@ -1,0 +1,2 @@
+-- What a job waited for: the next attempt comes the later, the more often it was in vain.
+ALTER TABLE jobs ADD COLUMN outages integer NOT NULL DEFAULT 0; -- attempts that failed for want of something around us
