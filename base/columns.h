@@ -65,4 +65,15 @@ fz_columns_text(const struct fz_columns *columns, const union fz_value *values, 
     return NULL;
 }
 
+/* The same of a number; 0: no such column or unknown. */
+static inline int64_t
+fz_columns_number(const struct fz_columns *columns, const union fz_value *values, const char *name)
+{
+    for (size_t i = 0; values && i < columns->n; i++) {
+        if (strcmp(columns->list[i].name, name) == 0)
+            return fz_column_is_text(&columns->list[i]) ? 0 : values[i].number;
+    }
+    return 0;
+}
+
 #endif

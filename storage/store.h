@@ -65,6 +65,12 @@ struct store_source {
     const char *paths; /* beginnings of paths and what takes their place: "FROM\tTO", one a line */
 };
 
+/* Which texts of reports are masked before anything is stored (server/scrub). */
+struct store_scrub {
+    bool is_on;
+    const char *rules; /* of the project, one a line; NULL = none */
+};
+
 struct store_project {
     int64_t id;
     const char *name; /* [a-z0-9][a-z0-9_-]{0,63} */
@@ -74,6 +80,7 @@ struct store_project {
     int64_t rules_version;    /* grows whenever they change */
     struct store_source source;
     struct store_privacy privacy;
+    struct store_scrub scrub;
 };
 FZ_MUST_CHECK enum fz_code
 store_project_create(struct store *store, const char *name, int64_t *ret_id,
@@ -98,6 +105,10 @@ FZ_MUST_CHECK enum fz_code store_project_rename(struct store *store, int64_t id,
 FZ_MUST_CHECK enum fz_code store_project_set_source(struct store *store, int64_t id,
                                                     const struct store_source *source,
                                                     struct fz_error *err); /* NOT_FOUND */
+
+FZ_MUST_CHECK enum fz_code store_project_set_scrub(struct store *store, int64_t id,
+                                                   const struct store_scrub *scrub,
+                                                   struct fz_error *err); /* NOT_FOUND */
 
 enum store_scope {
     STORE_SCOPE_INGEST = 1,

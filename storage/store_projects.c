@@ -4,7 +4,8 @@
 
 #define SELECT_PROJECTS                                                                  \
     "SELECT id, name, created_ms, cut_prefixes, show_values, keep_memory, memory_days, " \
-    "redact_allow, redact_deny, rules, rules_version, source_template, source_paths FROM projects"
+    "redact_allow, redact_deny, rules, rules_version, source_template, source_paths, "   \
+    "scrub, scrub_rules FROM projects"
 
 static bool
 is_name(const char *name)
@@ -81,7 +82,8 @@ read_projects(struct store *store, const char *text, const struct sql_value *arg
                         .keep_memory = sql_col_int(&rows, 5) != 0,
                         .memory_days = sql_col_int(&rows, 6),
                         .redact_allow = sql_col_text(&rows, 7, arena),
-                        .redact_deny = sql_col_text(&rows, 8, arena)}};
+                        .redact_deny = sql_col_text(&rows, 8, arena)},
+            .scrub = {sql_col_int(&rows, 13) != 0, sql_col_text(&rows, 14, arena)}};
     return sql_list_done(&list, code, ret, ret_n);
 }
 
@@ -160,6 +162,15 @@ store_project_set_source(struct store *store, int64_t id, const struct store_sou
                                      some_text(source->paths)};
     return update(store,
                   "UPDATE projects SET source_template = $2, source_paths = $3 WHERE id = $1", args,
+                  FZ_ARRAY_LEN(args), err);
+}
+
+enum fz_code
+store_project_set_scrub(struct store *store, int64_t id, const struct store_scrub *scrub,
+                        struct fz_error *err)
+{
+    const struct sql_value args[] = {sql_int(id), sql_int(scrub->is_on), some_text(scrub->rules)};
+    return update(store, "UPDATE projects SET scrub = $2, scrub_rules = $3 WHERE id = $1", args,
                   FZ_ARRAY_LEN(args), err);
 }
 

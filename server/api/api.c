@@ -50,6 +50,7 @@ static const struct api_route own_rows[] = {
     {"POST", "/api/v1/symbolicate", "symbolicate", .scope = STORE_SCOPE_READ, .body = API_BODY_REPORT, .takes = API_TAKES_PASSING, .handle = api_symbolicate},
     {"GET", "/api/v1/project", "project_get", .scope = STORE_SCOPE_READ, .run = api_project_get, .query = ""},
     {"PUT", "/api/v1/project", "project_put", .scope = STORE_SCOPE_ADMIN, .body = API_BODY_JSON, .run = api_project_put, .query = ""},
+    {"POST", "/api/v1/scrubbing/preview", "scrubbing_preview", .scope = STORE_SCOPE_ADMIN, .body = API_BODY_JSON, .run = api_scrub_preview, .query = ""},
     {"GET", "/api/v1/filters", "filter_list", .scope = STORE_SCOPE_READ, .run = api_filter_list, .query = ""},
     {"POST", "/api/v1/filters", "filter_post", .scope = STORE_SCOPE_WRITE, .body = API_BODY_JSON, .run = api_filter_post, .query = ""},
     {"PATCH", "/api/v1/filters/{id}", "filter_patch", .scope = STORE_SCOPE_WRITE, .body = API_BODY_JSON, .run = api_filter_patch, .query = ""},

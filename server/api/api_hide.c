@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "server/api/api_fetch.h"
 #include "server/api/api_object.h"
+#include "server/report/columns.h"
 
 /* Where a member is; the members that are left out there, and those that are looked into. */
 enum level { REPORT, THREADS, EXCEPTION, FRAMES, SYMBOLS, LEVELS };
@@ -183,6 +184,12 @@ may_have_memory(const struct store_report *columns)
            !is_format(columns, without, FZ_ARRAY_LEN(without));
 }
 
+bool
+api_hides_body(const struct api_call *call, const struct store_report *columns)
+{
+    return fz_columns_number(&report_columns, columns->values, "scrubbed") && !may_see_values(call);
+}
+
 enum fz_code
 api_fetch_body(struct api_call *call, const struct store_report *columns, unsigned weight,
                struct fz_span *ret, struct fz_error *err)
@@ -193,6 +200,13 @@ api_fetch_body(struct api_call *call, const struct store_report *columns, unsign
         return fz_fail(err, FZ_E_DENIED,
                        "this report was not processed, so its body may have captured memory: that "
                        "needs the scope 'variables'");
+    }
+    if (api_hides_body(call, columns)) {
+        call->detail = "{\"scope\":\"variables\"}";
+        return fz_fail(
+            err, FZ_E_DENIED,
+            "the body of this report has personal data that is masked in the report: that "
+            "needs the scope 'variables'");
     }
     return api_fetch(call, columns->id, may_see ? STORE_REPORT_FULL_BODY : STORE_REPORT_BODY,
                      weight, ret, err);

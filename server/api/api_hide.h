@@ -25,4 +25,7 @@ FZ_MUST_CHECK enum fz_code api_fetch_body(struct api_call *call, const struct st
                                           unsigned weight, struct fz_span *ret,
                                           struct fz_error *err);
 
+/* Does the body show what was masked in the report, and the request may not see that? */
+bool api_hides_body(const struct api_call *call, const struct store_report *columns);
+
 #endif

@@ -12,6 +12,7 @@
 #include "server/api/api_object.h"
 #include "server/api/api_privacy.h"
 #include "server/api/api_query.h"
+#include "server/api/api_scrub.h"
 #include "server/api/api_session.h"
 #include "server/api/api_source.h"
 #include "server/api/api_usage.h"
@@ -92,6 +93,7 @@ api_project_get(struct api_call *call, struct fz_error *err)
     api_privacy_write_lines(&w, "cut_prefixes", project.cut_prefixes, PREFIX_BYTES);
     api_source_write(&w, &project.source);
     api_privacy_write(&w, &project.privacy);
+    api_scrub_write(&w, &project.scrub);
     api_alert_rules_write(&w, &rules);
     write_usage(call, &w);
     code = write_full_fields(call, &w, err);
@@ -121,7 +123,7 @@ change(struct api_call *call, const json_t *root, struct fz_error *err)
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text = fz_buffer_make(0);
     struct store_project project;
     struct store_watch_rules rules;
-    bool any = false, any_rules = false, any_source = false;
+    bool any = false, any_rules = false, any_source = false, any_scrub = false;
     const json_t *prefixes = json_object_get(root, lines.key),
                  *name = json_object_get(root, "name");
     enum fz_code code =
@@ -135,7 +137,9 @@ change(struct api_call *call, const json_t *root, struct fz_error *err)
     /* Before anything is stored, so that a request counts as a whole or not at all. */
     if (code == FZ_OK)
         code = api_source_read(call, root, &project.source, &any_source, err);
-    if (code == FZ_OK && (prefixes || (!any && !any_rules && !any_source && !name)))
+    if (code == FZ_OK)
+        code = api_scrub_read(call, root, &project.scrub, &any_scrub, err);
+    if (code == FZ_OK && (prefixes || (!any && !any_rules && !any_source && !any_scrub && !name)))
         code = api_privacy_join_lines(call, prefixes, &lines, &text, err);
     /* The first that is stored, since another project may have the name. */
     if (code == FZ_OK && name)
@@ -144,6 +148,8 @@ change(struct api_call *call, const json_t *root, struct fz_error *err)
         code = store_project_set_privacy(call->store, call->project_id, &project.privacy, err);
     if (code == FZ_OK && any_source)
         code = store_project_set_source(call->store, call->project_id, &project.source, err);
+    if (code == FZ_OK && any_scrub)
+        code = store_project_set_scrub(call->store, call->project_id, &project.scrub, err);
     if (code == FZ_OK && any_rules)
         code = store_watch_rules_set(call->store, call->project_id, &rules, err);
     if (code == FZ_OK && prefixes)

@@ -10,6 +10,7 @@
 #include "server/report/columns.h"
 #include "server/report/render.h"
 #include "server/resolve/resolve.h"
+#include "server/scrub/scrub.h"
 
 static void
 count_frames(const struct report *report, struct proto_info *info)
@@ -125,7 +126,25 @@ struct raw {
     struct fz_span bytes;
     const char *reader; /* what was detected in them; NULL = not known */
     const char *rules;  /* of grouping, of the project; NULL = none */
+    bool is_scrubbed;
+    const char *scrub_rules; /* NULL = none */
 };
+
+/* Before anything is made of the report, and after its memory was looked for by its texts. */
+static enum fz_code
+scrub(const struct raw *raw, struct fz_arena *arena, struct report *report, struct fz_error *err)
+{
+    struct scrub_rules rules;
+    struct fz_error wrong;
+    if (!raw->is_scrubbed)
+        return FZ_OK;
+    /* They were checked when they were stored; a report is not lost because of them. */
+    if (scrub_rules_parse(raw->scrub_rules, arena, &rules, &wrong) != FZ_OK) {
+        report_note(report, arena, "%s; the defaults are used", wrong.text);
+        rules = scrub_rules_default();
+    }
+    return scrub_report(report, &rules, arena, err);
+}
 
 /* Ingest, resolve and write; everything is in the arena or in `ret`. */
 static enum fz_code
@@ -144,6 +163,8 @@ symbolicate(struct child *child, const struct raw *raw, const struct report_enve
     if (code == FZ_OK)
         code =
             ingest_strip(raw->bytes, raw->reader, &child->limits, &report, arena, &stripped, err);
+    if (code == FZ_OK)
+        code = scrub(raw, arena, &report, err);
     if (code == FZ_OK)
         code = resolve_report(&report, child_cache_find, child, options, arena, err);
     /* Before the columns, which have the function that the key names. */
@@ -209,6 +230,8 @@ child_symbolicate(struct child *child, struct fz_error *err)
     rules.deny = proto_get_text(&in, PROTO_REDACT_MAX, &arena);
     const char *reader = proto_get_text(&in, PROTO_TEXT_MAX, &arena);
     const char *group_rules = proto_get_text(&in, PROTO_RULES_MAX, &arena);
+    bool is_scrubbed = fz_read_u8(&in) != 0;
+    const char *scrub_rules = proto_get_text(&in, PROTO_REDACT_MAX, &arena);
     struct resolve_options options;
     enum fz_code code = fz_read_done(&in, err);
     if (code == FZ_OK)
@@ -222,7 +245,7 @@ child_symbolicate(struct child *child, struct fz_error *err)
     }
     if (code == FZ_OK)
         code = fz_map_open_fd(report_fd, &raw, err);
-    const struct raw body = {raw.bytes, reader, group_rules};
+    const struct raw body = {raw.bytes, reader, group_rules, is_scrubbed, scrub_rules};
     if (code == FZ_OK)
         code = symbolicate(child, &body, &envelope, &options, &arena, &result, err);
     if (code == FZ_OK)

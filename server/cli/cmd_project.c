@@ -8,6 +8,7 @@
 #include "server/cli/cmd.h"
 #include "server/cli/command.h"
 #include "server/config/term.h"
+#include "server/scrub/scrub.h"
 #include "storage/store.h"
 
 enum { ARENA_BYTES = 64 * 1024 * 1024 };
@@ -55,9 +56,9 @@ run(const struct command_call *call)
 /* ---- set ---- */
 
 struct settings {
-    const char *values, *memory;
+    const char *values, *memory, *scrub;
     uint64_t memory_days; /* 0 = not given */
-    struct option_list allow, deny;
+    struct option_list allow, deny, scrub_rules;
 };
 
 static enum fz_code
@@ -113,6 +114,29 @@ print_privacy(const struct store_privacy *privacy)
 }
 
 static enum fz_code
+set_scrub(struct store *store, struct store_project *project, const struct settings *settings,
+          struct fz_arena *arena, struct fz_error *err)
+{
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text = fz_buffer_make(0);
+    struct scrub_rules rules;
+    struct store_scrub *scrub = &project->scrub;
+    if (settings->scrub)
+        scrub->is_on = strcmp(settings->scrub, "on") == 0;
+    enum fz_code code = join(&settings->scrub_rules, &text, &scrub->rules, err);
+    if (code == FZ_OK && scrub->rules && strcmp(scrub->rules, "none") == 0)
+        scrub->rules = NULL;
+    if (code == FZ_OK)
+        code = scrub_rules_parse(scrub->rules, arena, &rules, err);
+    if (code == FZ_OK)
+        code = store_project_set_scrub(store, project->id, scrub, err);
+    if (code != FZ_OK)
+        return code;
+    printf("scrub\t%s\n", scrub->is_on ? "on" : "off");
+    print_lines("scrub_rules", scrub->rules);
+    return FZ_OK;
+}
+
+static enum fz_code
 set(struct store *store, const char *name, const struct settings *settings, struct fz_error *err)
 {
     FZ_CLEANUP(fz_arena_deinit) struct fz_arena arena = fz_arena_make(ARENA_BYTES);
@@ -137,7 +161,7 @@ set(struct store *store, const char *name, const struct settings *settings, stru
         code = store_project_set_privacy(store, project.id, privacy, err);
     if (code == FZ_OK)
         print_privacy(privacy);
-    return code;
+    return code == FZ_OK ? set_scrub(store, &project, settings, &arena, err) : code;
 }
 
 static int
@@ -187,6 +211,19 @@ static const struct option_spec set_options[] = {
      .set = option_add_text,
      .offset = offsetof(struct settings, deny),
      .help = "Variables that are redacted besides the defaults, in the same form."},
+    {.name = "scrub",
+     .argument = "WHEN",
+     .complete = "on off",
+     .set = set_word,
+     .offset = offsetof(struct settings, scrub),
+     .fallback = "on",
+     .help = "Mask personal data and secrets in the texts of reports: on, off."},
+    {.name = "scrub-rule",
+     .argument = "RULE",
+     .set = option_add_text,
+     .offset = offsetof(struct settings, scrub_rules),
+     .help = "What is masked besides or in spite of the defaults: off:KIND, on:KIND, text:PATTERN, "
+             "key:PATTERN or keep:PATTERN. Replaces the list; 'none' empties it."},
     {.name = NULL},
 };
 static const struct command_spec set_spec = {
@@ -194,8 +231,8 @@ static const struct command_spec set_spec = {
     .summary = "set up what a project shows and keeps",
     .operands = "NAME",
     .flags = COMMAND_NEEDS_OPERANDS,
-    .description = "Set what a project shows of variables and keeps of captured memory, and print "
-                   "all of these settings. What is not given stays as it is.",
+    .description = "Set what a project shows of variables, keeps of captured memory and masks in "
+                   "texts, and print all of these settings. What is not given stays as it is.",
     .options = set_options,
     .settings = config_settings,
     .role = CONFIG_STORE,

@@ -19,7 +19,8 @@
  *                         values are shown, text entries that allow
  *                         them, text entries that redact them, text
  *                         reader of the report (ingest_parse_as()),
- *                         text rules of grouping
+ *                         text rules of grouping, u8 whether texts are
+ *                         scrubbed, text rules of that
  *   GROUP         worker  text rules of grouping                           a report that was
  *                                                                          symbolicated, result
  *   READ_SYMBOLS  worker  text file name                                   upload; a BCSymbolMap
@@ -67,7 +68,7 @@
 #include "symbolicator/symbolicator.h"
 
 enum {
-    PROTO_VERSION = 5,      /* changes with any message or with struct limits */
+    PROTO_VERSION = 6,      /* changes with any message or with struct limits */
     PROTO_EXIT_VERSION = 3, /* exit code of a child that is of another version */
     PROTO_FD = 3,           /* the child's end of the socket */
     PROTO_PACKET_MAX = 128 * 1024,

@@ -16,6 +16,8 @@ static const struct fz_column list[] = {
     {.name = "run_id", .path = "run_id", .offset = offsetof(struct source, s.run_id)},
     /* For storage, which counts a crash once that arrives in several reports. */
     {.name = "ends_run", .type = FZ_COLUMN_NUMBER, .offset = offsetof(struct source, s.ends_run)},
+    /* For the API, which does not show everybody the body of such a report. */
+    {.name = "scrubbed", .type = FZ_COLUMN_NUMBER, .offset = offsetof(struct source, s.scrubbed)},
     {.name = "same_as", .is_fixed = true, .path = "same_as"},
     {.name = "app_id",
      .term = "app",

@@ -118,6 +118,7 @@ load_verbatim(struct report_load *l, struct fz_span text)
         const char *key, **at;
     } members[] = {{"user", &r->user_json},
                    {"tags", &r->tags_json},
+                   {"scrubbed", &r->scrubbed_json},
                    {"breadcrumbs", &r->breadcrumbs_json},
                    {"extra", &r->extra_json}};
     struct json_walk walk = json_walk_start(text);

@@ -420,6 +420,7 @@ report_render_json(const struct report *report, const struct report_envelope *en
     /* These are JSON in the model, checked when they came in. */
     json_write_raw(&w, "user", report->user_json);
     json_write_raw(&w, "tags", report->tags_json);
+    json_write_raw(&w, "scrubbed", report->scrubbed_json);
     json_write_open(&w, "threads", '[');
     for (size_t i = 0; i < report->n_threads; i++)
         write_thread(&w, report, &report->threads[i]);

@@ -273,6 +273,8 @@ struct report {
     size_t n_memory;
     const char *user_json, *tags_json, *breadcrumbs_json,
         *extra_json; /* JSON texts kept as they came, NULL = none */
+    /* How many places of which kind have a mark, {"email": 2}; NULL = none. server/scrub sets it. */
+    const char *scrubbed_json;
     struct report_attachment *attachments;
     size_t n_attachments;
     const char **notes; /* what was odd, and repaired or left out; shown in the report */

@@ -170,6 +170,7 @@ report_summary_make(const struct report *report, struct fz_arena *arena, struct 
         ret->run_id = report->run_id;
         ret->ends_run = report_ends_run(report);
     }
+    ret->scrubbed = report->scrubbed_json != NULL;
     set_top(report, ret);
     if (!report_release(report, arena, &ret->release) || !set_user(report, arena, ret) ||
         !set_tags(report, arena, ret))

@@ -13,6 +13,7 @@ struct report_summary {
         *release;       /* "com.acme.shop@4.2+4201", as much of it as is known; NULL = nothing is */
     const char *run_id; /* NULL = unknown */
     int64_t ends_run;   /* 1: the run is known, and report_ends_run(); else 0 */
+    int64_t scrubbed;   /* 1: something of it was masked */
     const char *user;   /* the user's id, else e-mail address, else name; NULL = unknown */
     const char *tags;   /* "\nname=value\nname=value\n"; NULL = none */
     /* What the key of the report's issue names; else the first frame with a name, preferably the app's own, of the exception's backtrace, else of the crashed thread;

@@ -4,7 +4,8 @@
 
 #include "base/attr.h"
 #include "base/json/walk.h"
-#include "server/resolve/redact_words.h"
+#include "server/scrub/find.h"
+#include "server/scrub/words.h"
 
 enum { DEPTH_MAX = 32, CHARS_MIN = 8, CHARS_MAX = 256 };
 
@@ -77,8 +78,8 @@ resolve_redact_judge(const struct resolve_redact_rules *rules,
         return RESOLVE_REDACT_ALWAYS;
     if (any_matches(rules->allow, subject))
         return RESOLVE_REDACT_NEVER;
-    bool hides = resolve_words_have_secret(fz_span_cstr(subject->name), RESOLVE_WORDS_OF_NAME) ||
-                 resolve_words_have_secret(fz_span_cstr(subject->type), RESOLVE_WORDS_OF_TYPE);
+    bool hides = scrub_words_have_secret(fz_span_cstr(subject->name), SCRUB_WORDS_OF_NAME) ||
+                 scrub_words_have_secret(fz_span_cstr(subject->type), SCRUB_WORDS_OF_TYPE);
     return hides ? RESOLVE_REDACT_ALWAYS : RESOLVE_REDACT_BY_VALUE;
 }
 
@@ -129,7 +130,7 @@ spells_secret(const struct report_variable *v)
             break;
         text[n++] = c;
     }
-    return n > CHARS_MIN && resolve_redact_text(fz_span_make(text, n));
+    return n > CHARS_MIN && scrub_find_in_value(fz_span_make(text, n));
 }
 
 /* True if something of it was hidden. `allowed`: an entry allows a variable that it is part of. */
@@ -146,7 +147,7 @@ redact(const struct redaction *r, struct report_variable *v, bool allowed, unsig
         verdict = RESOLVE_REDACT_NEVER;
     bool is_secret = verdict == RESOLVE_REDACT_ALWAYS || depth >= DEPTH_MAX;
     if (verdict == RESOLVE_REDACT_BY_VALUE && !is_secret)
-        is_secret = resolve_redact_text(fz_span_cstr(v->value)) || spells_secret(v);
+        is_secret = scrub_find_in_value(fz_span_cstr(v->value)) || spells_secret(v);
     if (is_secret) {
         hide(v);
         return true;
@@ -185,7 +186,7 @@ redact_notable(struct report_thread *thread, struct fz_arena *arena, struct fz_e
     fz_buffer_char(&out, '{');
     while (json_walk_next(&walk, &member)) {
         /* The whole entry: it may have the text in several members. */
-        if (resolve_redact_text(member.value)) {
+        if (scrub_find_in_value(member.value)) {
             any = true;
             continue;
         }

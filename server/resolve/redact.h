@@ -25,16 +25,12 @@ struct resolve_redact_subject {
 
 /* What the rules say without a look at the value. */
 enum resolve_redact_verdict {
-    RESOLVE_REDACT_BY_VALUE, /* resolve_redact_text() decides */
+    RESOLVE_REDACT_BY_VALUE, /* scrub_find_in_value() decides */
     RESOLVE_REDACT_NEVER,    /* an entry allows it */
     RESOLVE_REDACT_ALWAYS,
 };
 enum resolve_redact_verdict resolve_redact_judge(const struct resolve_redact_rules *rules,
                                                  const struct resolve_redact_subject *subject);
-
-/* Does the text have a part that looks like a secret or like personal data? `text` as a debugger
- * prints a value: "0x16f0 \"4111 1111 1111 1111\"", "7". */
-bool resolve_redact_text(struct fz_span text);
 
 /* Redact variables and their fields in place: those that must not be shown keep name, type and
  * address, and have the availability `redacted`. `function` and `image` of the scope, NULL =

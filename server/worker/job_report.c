@@ -227,6 +227,8 @@ send_report(struct worker *w, const struct store_job *job, int result_fd, struct
     proto_put_text(&body, project.privacy.redact_deny, PROTO_REDACT_MAX);
     proto_put_text(&body, *job->reader ? job->reader : NULL, PROTO_TEXT_MAX);
     proto_put_text(&body, project.rules, PROTO_RULES_MAX);
+    proto_put_u8(&body, project.scrub.is_on);
+    proto_put_text(&body, project.scrub.rules, PROTO_REDACT_MAX);
     *ret_rules_version = project.rules_version;
     int fds[PROTO_FDS_MAX] = {report_fd, result_fd};
     return child_process_send(&w->child, PROTO_SYMBOLICATE, &body, fds, 2, err);

@@ -275,6 +275,8 @@ def issues(server):
             Request("/api/v1/grouping", json.dumps({"rules": "skip function pay*\n"}).encode()),
         ("POST", "/api/v1/grouping/dry-run"):
             Request("/api/v1/grouping/dry-run", json.dumps({"rules": "skip function check*\n"}).encode()),
+        ("POST", "/api/v1/scrubbing/preview"):
+            Request("/api/v1/scrubbing/preview", json.dumps({"scrub_rules": ["text:crash*"]}).encode()),
         ("POST", "/api/v1/grouping/undo"): Request("/api/v1/grouping/undo", b"{}"),
     }
 

@@ -59,6 +59,7 @@ PREFIXES = {
     "server/report/": "report_ render_ annotate_",
     "server/resolve/": "resolve_",
     "server/sandbox/": "sandbox_",
+    "server/scrub/": "scrub_",
     "server/serve/": "serve_",
     "server/upload/": "upload_",
     "server/web/": "web_",

@@ -9,7 +9,8 @@
 #include <cmocka.h>
 
 #include "base/attr.h"
-#include "server/resolve/redact_words.h"
+#include "server/scrub/find.h"
+#include "server/scrub/words.h"
 
 static void
 test_words(void **state)
@@ -81,8 +82,8 @@ test_words(void **state)
     (void)state;
     for (size_t i = 0; i < FZ_ARRAY_LEN(cases); i++) {
         struct fz_span text = fz_span_cstr(cases[i].text);
-        if (resolve_words_have_secret(text, RESOLVE_WORDS_OF_NAME) != cases[i].name ||
-            resolve_words_have_secret(text, RESOLVE_WORDS_OF_TYPE) != cases[i].type)
+        if (scrub_words_have_secret(text, SCRUB_WORDS_OF_NAME) != cases[i].name ||
+            scrub_words_have_secret(text, SCRUB_WORDS_OF_TYPE) != cases[i].type)
             fail_msg("%s", cases[i].text);
     }
 }
@@ -155,7 +156,7 @@ test_values(void **state)
     };
     (void)state;
     for (size_t i = 0; i < FZ_ARRAY_LEN(cases); i++) {
-        if (resolve_redact_text(fz_span_cstr(cases[i].text)) != cases[i].want)
+        if (scrub_find_in_value(fz_span_cstr(cases[i].text)) != cases[i].want)
             fail_msg("%s", cases[i].text);
     }
 }

@@ -1,5 +1,6 @@
 fz_unit_test(archive fz_whole_archive fz_symbolicator)
 fz_unit_test(redact fz_resolve fz_report)
+fz_unit_test(scrub fz_scrub fz_report)
 fz_unit_test(resolve fz_resolve fz_report fz_symbolicator fz_dwarf_text)
 fz_unit_test(resolve_process fz_resolve fz_report fz_symbolicator)
 fz_unit_test(resolve_stack fz_resolve fz_report fz_symbolicator)

@@ -3,7 +3,7 @@
  * "compass" and "discard" do not count: "userPIN" is user, pin. Compound words that are written
  * without a boundary ("accesstoken") are on the list of parts, which are long enough not to occur in other words.
  */
-#include "server/resolve/redact_words.h"
+#include "server/scrub/words.h"
 
 #include <string.h>
 
@@ -82,12 +82,12 @@ word_end(struct fz_span text, size_t at)
 }
 
 static bool
-is_one_word(const char *word, enum resolve_words_of of)
+is_one_word(const char *word, enum scrub_words_of of)
 {
     size_t len = strlen(word);
     for (size_t i = 0; i < FZ_ARRAY_LEN(entries); i++) {
         size_t n = strlen(entries[i].word);
-        if (of == RESOLVE_WORDS_OF_TYPE && entries[i].not_of_types)
+        if (of == SCRUB_WORDS_OF_TYPE && entries[i].not_of_types)
             continue;
         bool is_plural = len == n + 1 && word[n] == 's';
         if ((len == n || is_plural) && memcmp(word, entries[i].word, n) == 0)
@@ -121,7 +121,7 @@ struct window {
 };
 
 static bool
-add_word(struct window *w, struct fz_span word, enum resolve_words_of of)
+add_word(struct window *w, struct fz_span word, enum scrub_words_of of)
 {
     char joined[WORDS_KEPT * WORD_MAX + 1] = "";
     if (w->n == WORDS_KEPT) {
@@ -150,7 +150,7 @@ add_word(struct window *w, struct fz_span word, enum resolve_words_of of)
 }
 
 bool
-resolve_words_have_secret(struct fz_span text, enum resolve_words_of of)
+scrub_words_have_secret(struct fz_span text, enum scrub_words_of of)
 {
     struct window window = {.n = 0};
     for (size_t at = 0; at < text.len;) {

@@ -1,0 +1,1 @@
+fz_fuzz_target(scrub fz_scrub fz_report)
