@@ -36,7 +36,8 @@ struct sym_dwarf_unit {
  * Find the sections of the slice, list the units and read their abbreviations and root DIEs.
  *
  * On success the caller owns *ret (sym_dwarf_close()); the bytes of `macho` must outlive it. Bad
- * units are marked is_bad and counted in problems. NOT_FOUND: the slice has no .debug_info.
+ * units are marked is_bad and counted in problems; units beyond 65,536 and one per 512 bytes are
+ * not listed, which is a problem. NOT_FOUND: the slice has no .debug_info.
  */
 FZ_MUST_CHECK enum fz_code sym_dwarf_open(const struct sym_macho *macho, struct fz_budget *budget,
                                           struct sym_problems *problems, struct sym_dwarf **ret,
@@ -46,6 +47,7 @@ void sym_dwarf_closep(struct sym_dwarf **dwarf);
 
 size_t sym_dwarf_n_units(const struct sym_dwarf *dwarf);
 uint64_t sym_dwarf_info_size(const struct sym_dwarf *dwarf); /* bytes of .debug_info, inflated */
+uint64_t sym_dwarf_inflated_size(const struct sym_dwarf *dwarf); /* of what was inflated */
 const struct sym_dwarf_unit *sym_dwarf_unit(const struct sym_dwarf *dwarf, size_t i);
 
 /* A function or an inlined call that has code. */

@@ -307,7 +307,8 @@ sym_dwarf_lines_unit(const struct sym_dwarf *dwarf, size_t i, struct fz_budget *
     r.big_endian = dwarf->big_endian;
     fz_read_seek(&r, unit->stmt_list);
     enum fz_code code = dwarf_line_header_read(&program, &r, err);
-    lines->work = r.len - unit->stmt_list;
+    /* A program that begins after the section costs nothing. */
+    lines->work = unit->stmt_list < r.len ? r.len - unit->stmt_list : 0;
     if (code != FZ_OK)
         return code;
     struct machine m = {.program = &program,

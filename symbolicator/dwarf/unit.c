@@ -8,7 +8,12 @@
 #include "symbolicator/dwarf/constants.h"
 #include "symbolicator/dwarf/scanner.h"
 
-enum { ABBREV_REREADS = 8, ABBREV_BYTES_FREE = 64 * 1024 };
+enum {
+    ABBREV_REREADS = 8,
+    ABBREV_BYTES_FREE = 64 * 1024,
+    UNITS_FREE = 64 * 1024,
+    BYTES_PER_UNIT = 512, /* on average; a listed unit takes 128 bytes of memory */
+};
 
 /* The root DIE's attributes; bases first, since a form may need one that comes after it. */
 static void
@@ -156,6 +161,14 @@ read_units(struct sym_dwarf *dwarf, struct sym_problems *problems, struct fz_err
         } else if (code != FZ_OK) {
             return fz_fail(err, code, "%s", why.text);
         }
+        /* Each is listed before any is read, so millions of units of a few bytes cost memory. */
+        if (is_code && dwarf->n_units >= UNITS_FREE + r.len / BYTES_PER_UNIT) {
+            sym_problem_add(problems, SYM_PROBLEM_TOO_MUCH_WORK,
+                            "debug_info: its first %zu units are read, those from %llu on are too "
+                            "many for its %zu bytes",
+                            dwarf->n_units, (unsigned long long)unit.offset, r.len);
+            break;
+        }
         /* Bad units are listed too: they count in the statistics and keep the order. */
         if (is_code) {
             struct sym_dwarf_unit *units =
@@ -228,6 +241,15 @@ uint64_t
 sym_dwarf_info_size(const struct sym_dwarf *dwarf)
 {
     return dwarf->sections[SECTION_INFO].len;
+}
+
+uint64_t
+sym_dwarf_inflated_size(const struct sym_dwarf *dwarf)
+{
+    uint64_t size = 0;
+    for (int id = 0; id < N_SECTIONS; id++)
+        size += dwarf->inflated_size[id];
+    return size;
 }
 
 const struct sym_dwarf_unit *

@@ -10,6 +10,10 @@ enum {
     NAME_STEPS_FREE = 1 << 20,
     WORK_PER_BYTE = 16,
     WORK_FREE = 64 << 20,
+    /* Swift code of a release needs 3.5 bytes for each of its dSYM, C++ with its types 0.5. */
+    MEMORY_PER_BYTE = 4,
+    MEMORY_FREE = 160 << 20,
+    INFLATED_PER_BYTE = 2, /* inflated bytes that count, for each byte of the slice */
 };
 /* From the first to the last instruction. Branches of real code reach far less. */
 static const uint64_t CODE_SPAN_MAX = (uint64_t)1 << 40;
@@ -90,6 +94,19 @@ index_builder_deinit(struct index_builder *b)
     fz_arena_deinit(&b->arena);
 }
 
+/* What the build may allocate for so many bytes of input, within the caller's cap. */
+static size_t
+memory_for(const struct index_builder *b, uint64_t bytes)
+{
+    uint64_t cap = (uint64_t)MEMORY_FREE;
+    /* Each thread has units of its own in memory. */
+    if (__builtin_mul_overflow(bytes, MEMORY_PER_BYTE, &bytes) ||
+        __builtin_add_overflow(cap, bytes, &cap) ||
+        __builtin_mul_overflow(cap, b->n_threads, &cap) || cap > SIZE_MAX)
+        cap = SIZE_MAX;
+    return b->memory_cap && b->memory_cap < cap ? b->memory_cap : (size_t)cap;
+}
+
 /* The DWARF of the slice, if it has any. */
 static enum fz_code
 read_dwarf(struct index_builder *b, struct fz_error *err)
@@ -104,6 +121,10 @@ read_dwarf(struct index_builder *b, struct fz_error *err)
     }
     if (code != FZ_OK)
         return fz_fail(err, code, "%s", why.text);
+    uint64_t inflated = sym_dwarf_inflated_size(b->dwarf), bytes = b->macho->bytes.len;
+    if (inflated > bytes * INFLATED_PER_BYTE)
+        inflated = bytes * INFLATED_PER_BYTE;
+    b->budget.cap = memory_for(b, bytes + inflated);
     b->info_size = sym_dwarf_info_size(b->dwarf);
     if (index_die_len(b->info_size) == 0)
         b->info_size = 0;
@@ -173,10 +194,11 @@ sym_index_build(const struct sym_macho *macho, const struct sym_build_options *o
 {
     struct index_builder b = {.macho = macho, .problems = problems};
     /* One budget for all threads: their sum is what the process may use. */
-    b.budget.cap = options ? options->memory_cap : 0;
+    b.memory_cap = options ? options->memory_cap : 0;
     b.n_threads = options && options->n_threads ? options->n_threads : 1;
+    b.budget.cap = memory_for(&b, macho->bytes.len);
     b.symbol_map = options ? options->symbol_map : NULL;
-    fz_arena_init(&b.arena, b.budget.cap ? b.budget.cap : SIZE_MAX);
+    fz_arena_init(&b.arena, b.budget.cap);
     enum fz_code code = build(&b, out_fd, err);
     if (code == FZ_OK && ret_stats)
         *ret_stats = b.stats;

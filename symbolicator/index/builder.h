@@ -105,6 +105,7 @@ struct index_builder {
     uint64_t info_size;      /* of .debug_info; 0: records have no DIEs */
     uint64_t name_steps;
     uint64_t work_left; /* what further units may cost, as index_unit_work() */
+    size_t memory_cap;  /* the caller's; the budget's is that or lower */
     unsigned n_threads;
     const struct sym_symbol_map *symbol_map; /* NULL: none */
     uint64_t n_hidden;                       /* names in the pool that stay hidden */

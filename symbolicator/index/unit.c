@@ -159,6 +159,23 @@ index_unit_work(const struct index_unit_builder *u)
     return u->unit->is_bad ? 0 : u->scan.work + u->lines.work + u->n_rows + u->n_pieces;
 }
 
+uint64_t
+index_units_memory(const struct index_builder *b, const struct index_unit_builder *u)
+{
+    uint64_t pieces = b->n_pieces + b->n_bare_pieces, records = 0;
+    uint64_t rows = b->n_all_rows + b->n_bare_rows * 2;
+    if (!u->unit->is_bad) {
+        records = u->n_variants;
+        pieces += u->n_pieces;
+        rows += u->n_rows;
+    }
+    /* A record is packed, and has 20 bytes at most. */
+    return b->strings.n + b->records.n + records * 20 + b->n_functions * sizeof(*b->functions) +
+           pieces * sizeof(*b->pieces) + rows * sizeof(*u->rows) +
+           b->n_places * (sizeof(*b->places) + 2 * sizeof(struct index_slot)) +
+           b->n_aliases * sizeof(*b->aliases);
+}
+
 void
 index_unit_deinit(struct index_unit_builder *u)
 {

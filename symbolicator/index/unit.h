@@ -73,8 +73,11 @@ struct index_unit_builder {
     size_t unit_range;    /* and in the ranges of the unit */
 };
 
-/* What the unit that was read has cost, in bytes of DWARF that were looked at; the same on any number of threads. */
+/* What the unit that was read has cost, in bytes of DWARF that were looked at; the same on any
+ * number of threads. */
 uint64_t index_unit_work(const struct index_unit_builder *u);
+/* Bytes that the units committed so far and this one keep until the index is written; likewise. */
+uint64_t index_units_memory(const struct index_builder *b, const struct index_unit_builder *u);
 /* unit_walk.c; false when the budget is exhausted. */
 
 /* Walk ranges and the line table together in address order: rows, pieces, variants. */

@@ -276,10 +276,57 @@ add_unit(struct index_unit_builder *u)
     return true;
 }
 
+/* What a commit adds to. */
+struct commit_counts {
+    struct sym_build_stats stats;
+    size_t n_pieces, n_bare_pieces, n_bare_rows, n_functions, n_aliases, n_all_rows, n_records;
+    uint32_t row_offsets;
+};
+
+static struct commit_counts
+counts(const struct index_builder *b)
+{
+    return (struct commit_counts){.stats = b->stats,
+                                  .n_pieces = b->n_pieces,
+                                  .n_bare_pieces = b->n_bare_pieces,
+                                  .n_bare_rows = b->n_bare_rows,
+                                  .n_functions = b->n_functions,
+                                  .n_aliases = b->n_aliases,
+                                  .n_all_rows = b->n_all_rows,
+                                  .n_records = b->records.n,
+                                  .row_offsets = b->row_offsets};
+}
+
+/* As if the unit had not been begun, and its memory is free for what comes after the units. What
+ * was pooled stays: nothing refers to it. */
+static void
+take_back(struct index_builder *b, const struct commit_counts *was)
+{
+    struct fz_budget *budget = &b->budget;
+    b->stats = was->stats;
+    b->n_pieces = was->n_pieces;
+    b->n_bare_pieces = was->n_bare_pieces;
+    b->n_bare_rows = was->n_bare_rows;
+    b->n_functions = was->n_functions;
+    b->n_aliases = was->n_aliases;
+    b->n_all_rows = was->n_all_rows;
+    b->row_offsets = was->row_offsets;
+    b->records.n = was->n_records;
+    b->pieces = fz_list_trim(budget, b->pieces, &b->room_pieces, b->n_pieces, sizeof(*b->pieces));
+    b->bare_pieces = fz_list_trim(budget, b->bare_pieces, &b->room_bare_pieces, b->n_bare_pieces,
+                                  sizeof(*b->bare_pieces));
+    b->bare_rows = fz_list_trim(budget, b->bare_rows, &b->room_bare_rows, b->n_bare_rows,
+                                sizeof(*b->bare_rows));
+    b->functions = fz_list_trim(budget, b->functions, &b->room_functions, b->n_functions,
+                                sizeof(*b->functions));
+    b->records.data = fz_list_trim(budget, b->records.data, &b->records.room, b->records.n, 1);
+}
+
 enum fz_code
 index_unit_commit(struct index_unit_builder *u, struct fz_error *err)
 {
     struct index_builder *b = u->b;
+    const struct commit_counts was = counts(b);
     struct sym_build_stats *stats = &b->stats;
     stats->n_units++;
     if (u->unit->is_bad) {
@@ -301,5 +348,8 @@ index_unit_commit(struct index_unit_builder *u, struct fz_error *err)
         sym_problem_add(b->problems, SYM_PROBLEM_BAD_LINE_PROGRAM, "%s", u->lines_error.text);
     }
     stats->n_lines += u->lines.n_rows;
-    return add_unit(u) ? FZ_OK : fz_budget_fail(&b->budget, err);
+    if (add_unit(u))
+        return FZ_OK;
+    take_back(b, &was);
+    return fz_budget_fail(&b->budget, err);
 }

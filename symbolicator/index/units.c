@@ -54,20 +54,47 @@ find_free(struct index_workers *shared)
     return NULL;
 }
 
+/* The unit whose turn it is and those after it are left out. */
+static void
+cut_units(struct index_workers *shared, const char *why)
+{
+    sym_problem_add(shared->b->problems, SYM_PROBLEM_TOO_MUCH_WORK, "%s: %llu of %llu were read",
+                    why, (unsigned long long)shared->turn, (unsigned long long)shared->n_units);
+    /* What others have begun to read is dropped, so that the index does not depend on them. */
+    shared->n_units = shared->turn;
+}
+
+static const char too_large[] = "units need more memory than a file of this size gets";
+
+/* Whether the unit was read and fits into what the file may cost; else the file ends before it. */
+static bool
+is_affordable(struct index_workers *shared, const struct slot_unit *slot, uint64_t *ret_work)
+{
+    struct index_builder *b = shared->b;
+    *ret_work = slot->code == FZ_OK ? index_unit_work(&slot->unit) : 0;
+    if (*ret_work > b->work_left) {
+        cut_units(shared, "units refer to the same bytes again and again");
+        return false;
+    }
+    bool is_over = slot->code == FZ_E_LIMIT && b->budget.over;
+    /* The other half is for sorting and writing, and for units that are read. */
+    if (is_over || (slot->code == FZ_OK && b->budget.cap &&
+                    index_units_memory(b, &slot->unit) > b->budget.cap / 2)) {
+        b->budget.over = false;
+        cut_units(shared, too_large);
+        return false;
+    }
+    return true;
+}
+
 /* Called and left with the mutex held, as read_next(). */
 static void
 commit_turn(struct index_workers *shared, struct slot_unit *slot)
 {
     enum fz_code code = slot->code;
-    uint64_t work = code == FZ_OK ? index_unit_work(&slot->unit) : 0;
-    if (work > shared->b->work_left) {
-        sym_problem_add(shared->b->problems, SYM_PROBLEM_TOO_MUCH_WORK,
-                        "units refer to the same bytes again and again: %llu of %llu were read",
-                        (unsigned long long)shared->turn, (unsigned long long)shared->n_units);
-        /* What others have begun to read is dropped, so that the index does not depend on them. */
-        shared->n_units = shared->turn;
+    uint64_t work;
+    if (!is_affordable(shared, slot, &work))
         return;
-    }
     shared->b->work_left -= work;
     /* Commits change the builder, so only one at a time; reading goes on meanwhile. */
     shared->is_committing = true;
@@ -76,6 +103,11 @@ commit_turn(struct index_workers *shared, struct slot_unit *slot)
         code = index_unit_commit(&slot->unit, &slot->error);
     pthread_mutex_lock(&shared->mutex);
     shared->is_committing = false;
+    if (code == FZ_E_LIMIT && shared->b->budget.over) {
+        shared->b->budget.over = false;
+        cut_units(shared, too_large);
+        return;
+    }
     shared->turn++;
     slot->state = SLOT_FREE;
     /* The first fault in the order of the file is the one that is reported. */

@@ -159,6 +159,82 @@ test_shared_line_program(void **state)
     fz_buffer_deinit(&line);
 }
 
+/* Millions of units of a few bytes: as many are listed as a file of this size may have. */
+static void
+test_too_many_units(void **state)
+{
+    (void)state;
+    enum { MANY = 70000 };
+    struct fz_buffer info = fz_buffer_make(0);
+    fz_buffer_text(&info, "{ 2:4 4:0 8 1 8:1000 4:100 4:0 '/d' 2 'f' 8:1000 4:20 0 0 } ");
+    for (unsigned i = 0; i < MANY; i++)
+        fz_buffer_text(&info, "{ 2:4 4:0 8 7f } ");
+    struct dwarf_text text = {.info = fz_buffer_cstr(&info), .abbrev = ABBREVS};
+    struct dwarf_sample sample;
+    dwarf_sample_init(&sample, &text);
+    struct sym_build_stats stats;
+    struct sym_problems problems = {0};
+    struct fz_buffer bytes = build(&sample.macho, 1, &stats, &problems);
+    struct sym_problem *found = sym_problem_find(&problems, SYM_PROBLEM_TOO_MUCH_WORK);
+    assert_non_null(found);
+    /* The first unit has 48 bytes, each other 12. 65,536 units, and one for each 512 bytes. */
+    assert_string_equal(found->text,
+                        "debug_info: its first 67176 units are read, those from 806148 "
+                        "on are too many for its 840048 bytes");
+    assert_int_equal(stats.n_units, 67176);
+    assert_int_equal(stats.n_functions, 1);
+    fz_buffer_deinit(&bytes);
+    dwarf_sample_deinit(&sample);
+    fz_buffer_deinit(&info);
+}
+
+/* A unit that needs more memory than there is ends the file; the units before it are kept. */
+static void
+test_too_large_unit(void **state)
+{
+    (void)state;
+    enum { SMALL = 5, ROWS = 100000 };
+    /* In the first cases reading the unit needs too much, in the last ones keeping it. */
+    static const size_t caps[] = {4 << 20, 6 << 20, 8 << 20, 9 << 20};
+    struct fz_buffer info = fz_buffer_make(0), line = fz_buffer_make(0);
+    for (unsigned i = 0; i < SMALL; i++)
+        fz_buffer_printf(&info, "{ 2:4 4:0 8 1 8:%x 4:10 4:ffffff '/d' 2 'f%u' 8:%x 4:10 0 0 } ",
+                         0x1000 + 16 * i, i, 0x1000 + 16 * i);
+    fz_buffer_text(&info, "{ 2:4 4:0 8 1 8:1000 4:1000000 4:0 '/d' 0 } ");
+    fz_buffer_text(&line, "{" HEADER "0 u9 2 8:1000 ");
+    for (unsigned i = 0; i < ROWS; i++)
+        fz_buffer_text(&line, "2 u1 3 s1 1 2 u1 3 s2 1 ");
+    fz_buffer_text(&line, "2 u8 0 u1 1 }");
+    struct dwarf_text text = {
+        .info = fz_buffer_cstr(&info), .abbrev = ABBREVS, .line = fz_buffer_cstr(&line)};
+    struct dwarf_sample sample;
+    dwarf_sample_init(&sample, &text);
+    for (size_t i = 0; i < sample.macho.n_sections; i++) {
+        if (sample.sections[i].addr == 0x1000)
+            sample.sections[i].size = 0x1000000;
+    }
+    for (size_t i = 0; i < FZ_ARRAY_LEN(caps); i++) {
+        struct sym_build_options options = {.memory_cap = caps[i]};
+        struct sym_build_stats stats;
+        struct sym_problems problems = {0};
+        FILE *file = tmpfile();
+        assert_non_null(file);
+        assert_int_equal(
+            sym_index_build(&sample.macho, &options, fileno(file), &stats, &problems, NULL), FZ_OK);
+        struct sym_problem *found = sym_problem_find(&problems, SYM_PROBLEM_TOO_MUCH_WORK);
+        assert_non_null(found);
+        assert_string_equal(found->text, "units need more memory than a file of this size gets: "
+                                         "5 of 6 were read");
+        assert_int_equal(stats.n_units, SMALL);
+        assert_int_equal(stats.n_functions, SMALL);
+        assert_int_equal(stats.n_lines, 0);
+        fclose(file);
+    }
+    dwarf_sample_deinit(&sample);
+    fz_buffer_deinit(&info);
+    fz_buffer_deinit(&line);
+}
+
 /* Sections that claim the whole address space: what is in the first part of it is found. */
 static void
 test_code_without_end(void **state)
@@ -306,6 +382,8 @@ main(void)
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_threads),
                                        cmocka_unit_test(test_memory_cap),
                                        cmocka_unit_test(test_shared_line_program),
+                                       cmocka_unit_test(test_too_many_units),
+                                       cmocka_unit_test(test_too_large_unit),
                                        cmocka_unit_test(test_code_without_end),
                                        cmocka_unit_test(test_file_twice),
                                        cmocka_unit_test(test_lines_alone),
