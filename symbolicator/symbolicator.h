@@ -300,8 +300,7 @@ FZ_MUST_CHECK enum fz_code sym_file_choose(const struct sym_file *file, const ch
 
 struct sym_build_options {
     unsigned n_threads; /* at most this many, 0 = 1; the index is the same for any number */
-    size_t memory_cap;  /* bytes the build may allocate besides the mapped input, which has a cap of
-                         * its own: 160 MB and 4 for each byte; 0 = only that */
+    size_t memory_cap;  /* bytes it may allocate; 0 = only the cap of 160 MB and 4 per input byte */
     const struct sym_symbol_map *symbol_map; /* restores hidden names and paths; NULL = none */
 };
 
@@ -320,9 +319,8 @@ struct sym_build_stats {
  *
  * A bad unit, abbreviation table or line program loses only itself and is counted in problems and
  * stats, as are hidden names that no symbol map restores. A slice without DWARF gives an index of
- * its symbol table and function starts. Units that need more work or memory than a file of this
- * size gets end the file: those before are kept, with SYM_PROBLEM_TOO_MUCH_WORK. MALFORMED: nothing
- * in the slice can be used; LIMIT: memory_cap; NO_MEMORY; UNAVAILABLE: disk full.
+ * its symbol table and function starts. A unit that needs more than a file of this size gets ends
+ * the file (SYM_PROBLEM_TOO_MUCH_WORK). MALFORMED: nothing can be used; LIMIT; UNAVAILABLE: disk full.
  */
 FZ_MUST_CHECK enum fz_code sym_index_build(const struct sym_macho *macho,
                                            const struct sym_build_options *options, int out_fd,

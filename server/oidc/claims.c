@@ -48,18 +48,19 @@ check_audience(const json_t *claims, const char *client_id, struct fz_error *err
 static enum fz_code
 check_times(const json_t *claims, int64_t now_s, struct fz_error *err)
 {
+    const double skew = (double)OIDC_SKEW_S, age_max = (double)AGE_MAX_S;
     double now = (double)now_s, expires = 0, issued = 0, begins = 0;
     if (!read_time(claims, "exp", &expires) || !read_time(claims, "iat", &issued))
         return fz_fail(err, FZ_E_DENIED, "the token does not say when it was made and expires");
-    if (!(expires + OIDC_SKEW_S > now))
+    if (!(expires + skew > now))
         return fz_fail(err, FZ_E_DENIED, "exp: the token expired %.0f s ago", now - expires);
-    if (!(issued - OIDC_SKEW_S <= now))
+    if (!(issued - skew <= now))
         return fz_fail(err, FZ_E_DENIED,
                        "iat: the token was made %.0f s from now: the clocks differ", issued - now);
-    if (!(issued + AGE_MAX_S + OIDC_SKEW_S > now))
+    if (!(issued + age_max + skew > now))
         return fz_fail(err, FZ_E_DENIED, "iat: the token was made %.0f s ago", now - issued);
     if (json_object_get(claims, "nbf") &&
-        (!read_time(claims, "nbf", &begins) || !(begins - OIDC_SKEW_S <= now)))
+        (!read_time(claims, "nbf", &begins) || !(begins - skew <= now)))
         return fz_fail(err, FZ_E_DENIED, "nbf: the token does not count yet");
     return FZ_OK;
 }
