@@ -39,6 +39,16 @@ export default async function ({ open, settings, expect, same }) {
     await page.getByRole("link", { name: "till" }).click();
     await page.getByRole("heading", { level: 1, name: "First steps" }).waitFor();
 
+    // A filter and a template of this browser only: also those that an earlier version of the page kept under the name.
+    await page.evaluate(() => localStorage.setItem("framezero.source.till", JSON.stringify({ template: "xed {path}", prefix: "" })));
+    await page.goto(`${settings.url}/p/till/issues?query=kind%3Ahang`);
+    await page.getByRole("button", { name: "Filters" }).click();
+    await page.getByRole("menuitem", { name: "Save this filter…" }).click();
+    await page.getByLabel("Name").fill("My hangs");
+    await page.getByLabel("For everybody in the project").uncheck();
+    await page.getByRole("dialog").getByRole("button", { name: "Save" }).click();
+    await page.getByRole("button", { name: "My hangs" }).waitFor();
+
     // Another name is a new address.
     await page.goto(`${settings.url}/p/till/settings/general`);
     await page.getByLabel("Name of the project").fill("checkout");
@@ -46,4 +56,12 @@ export default async function ({ open, settings, expect, same }) {
     await page.waitForURL("**/p/checkout/settings/general");
     await page.getByLabel("Name of the project").waitFor();
     same(await page.getByLabel("Name of the project").inputValue(), "checkout", "the name");
+    await page.goto(`${settings.url}/p/checkout/issues?query=kind%3Ahang`);
+    await page.getByRole("button", { name: "My hangs" }).waitFor();
+    // Who gets the old name does not get what was kept.
+    await page.evaluate(async () => (await fetch("/api/v1/projects", { method: "POST", headers: { "Content-Type": "application/json" }, body: '{"name": "till"}' })).text());
+    await page.goto(`${settings.url}/p/till/issues?query=kind%3Ahang`);
+    await page.getByRole("button", { name: "Filters" }).click();
+    await page.getByRole("menuitem", { name: "Save this filter…" }).waitFor();
+    same(await page.getByRole("menuitemradio").count(), 0, "filters of another project");
 }

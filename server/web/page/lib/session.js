@@ -1,6 +1,6 @@
 /** Who is logged in, and what they may do. */
 import { ApiError, get, onDenied, request } from "./api.js";
-import { createStore } from "./store.js";
+import { createStore, movePref } from "./store.js";
 
 /**
  * @typedef {import("./types.js").Session} Session
@@ -72,4 +72,18 @@ export function may(project, role) {
     const order = ["viewer", "member", "admin"];
     const own = now.state === "in" && now.session.projects.find((one) => one.name === project);
     return !!own && order.indexOf(own.role) >= order.indexOf(role);
+}
+
+/**
+ * Under which key this browser keeps something of a project: by its number, since its name may change.
+ * @param {string} what @param {string} project
+ */
+export function prefOf(what, project) {
+    const now = login.get();
+    const id = now.state === "in" ? now.session.projects.find((one) => one.name === project)?.id : undefined;
+    if (id === undefined) return `${what}.${project}`;
+    // A name has no "#".
+    const key = `${what}.#${id}`;
+    movePref(`${what}.${project}`, key);
+    return key;
 }

@@ -8,6 +8,7 @@
  */
 import { get } from "./api.js";
 import { useLoad } from "./load.js";
+import { prefOf } from "./session.js";
 import { readPref, writePref } from "./store.js";
 
 /**
@@ -16,9 +17,9 @@ import { readPref, writePref } from "./store.js";
  */
 
 /** What this browser has for itself. @param {string} project @returns {OwnSource} */
-export const ownSource = (project) => readPref(`source.${project}`, { prefix: "", template: "" });
+export const ownSource = (project) => readPref(prefOf("source", project), { prefix: "", template: "" });
 /** @param {string} project @param {OwnSource} setting */
-export const saveOwnSource = (project, setting) => writePref(`source.${project}`, setting);
+export const saveOwnSource = (project, setting) => writePref(prefOf("source", project), setting);
 
 /** @param {string} project @returns {SourceSetting} */
 export function useSource(project) {

@@ -61,6 +61,14 @@ export function writePref(key, value) {
     localStorage.setItem(`framezero.${key}`, JSON.stringify(value));
 }
 
+/** Keep what is kept under one key under another. @param {string} from @param {string} to */
+export function movePref(from, to) {
+    const text = localStorage.getItem(`framezero.${from}`);
+    if (text === null) return;
+    if (localStorage.getItem(`framezero.${to}`) === null) localStorage.setItem(`framezero.${to}`, text);
+    localStorage.removeItem(`framezero.${from}`);
+}
+
 /** "system", "light" or "dark". */
 export const theme = createStore(localStorage.getItem(THEME_KEY) ?? "system");
 

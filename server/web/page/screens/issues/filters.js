@@ -2,7 +2,7 @@
 import { html, useState } from "../../lib/preact.js";
 import { get, post, request } from "../../lib/api.js";
 import { changed, useLoad } from "../../lib/load.js";
-import { may } from "../../lib/session.js";
+import { may, prefOf } from "../../lib/session.js";
 import { readPref, writePref } from "../../lib/store.js";
 import { replaceKey, words } from "../../lib/query.js";
 import { setQuery } from "../../lib/router.js";
@@ -45,7 +45,7 @@ function SaveDialog({ filter, mayShare, save, close }) {
 
 /** @param {{project: string, filter: Omit<Saved, "name">}} props */
 export function SavedFilters({ project, filter }) {
-    const key = `filters.${project}`;
+    const key = prefOf("filters", project);
     const [own, setOwn] = useState(/** @type {Saved[]} */ (readPref(key, [])));
     const [isSaving, setSaving] = useState(false);
     const { data } = useLoad(`filters/${project}`, (signal) => get("/filters", {}, signal));
