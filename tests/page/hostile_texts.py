@@ -3,8 +3,11 @@
 mutated(path, report, shift) takes a case of tests/golden: wherever the input has a text that its report shows, the result has a hostile one instead.
 """
 
+import base64
+import io
 import json
 import re
+import zipfile
 
 SCRIPT = "window.pwned=1"
 TEXTS = (
@@ -119,11 +122,67 @@ def number(value):
     return out + bytes([value])
 
 
+def in_envelope(data, words, mutator):
+    """Items with their new lengths; what is not JSON stays, but the names of attachments are texts."""
+    head, _, rest = data.partition(b"\n")
+    out = [json.dumps(mutator.in_value(json.loads(head), words)).encode()]
+    while rest.strip():
+        line, _, rest = rest.lstrip(b"\n").partition(b"\n")
+        item = json.loads(line)
+        length = item.get("length", rest.find(b"\n") if b"\n" in rest else len(rest))
+        body, rest = rest[:length], rest[length:]
+        if item["type"] == "attachment":
+            item["filename"] = mutator.next()
+        elif body.startswith(b"{"):
+            body = json.dumps(mutator.in_value(json.loads(body), words)).encode()
+        out += [json.dumps({**item, "length": len(body)}).encode(), body]
+    return b"\n".join(out) + b"\n"
+
+
+def session(number, text):
+    """A run whose version, user and environment are the text."""
+    return b"{}\n" + json.dumps({"type": "session"}).encode() + b"\n" + json.dumps({
+        "sid": f"{number:032x}", "did": text, "init": True, "status": "crashed",
+        "attrs": {"release": f"app@{text[:100]}+{text[:50]}", "environment": text[:60]}}).encode() + b"\n"
+
+
+# Of the sample's program: names of a function, variables and a field become elements. A name is as long as the one that it replaces.
+IN_DWARF = ((b"price_of", b"<iframe>"), (b"\0items_\0", b"\0<math>\0"), (b"\0n_wanted\0", b"\0<object>\0"), (b"\0catalogue\0", b"\0<script>x\0"),
+            (b"\0price_cents\0", b"\0<base id=x>\0"))
+SHOWN_OF_DWARF = tuple(name.strip(b"\0").decode() for _, name in IN_DWARF)
+HEAP = 0x600000000000
+
+
+def program(data):
+    """The sample's program and dSYM with hostile names in its DWARF."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(data)) as source, zipfile.ZipFile(out, "w") as made:
+        for name in source.namelist():
+            content = source.read(name)
+            for was, now in IN_DWARF if "/DWARF/" in name else ():
+                assert was in content, was
+                content = content.replace(was, now)
+            made.writestr(name, content)
+    return out.getvalue()
+
+
+def values(data, text):
+    """The sample's crash, in which the first item's name is the text: its memory points to it."""
+    report = json.loads(data)
+    items = bytearray(base64.b64decode(report["memory"][0]["bytes"]))
+    items[:8] = HEAP.to_bytes(8, "little")
+    report["memory"][0]["bytes"] = base64.b64encode(items).decode()
+    report["memory"].append({"address": hex(HEAP), "bytes": base64.b64encode(text.encode() + b"\0").decode()})
+    return json.dumps(report).encode()
+
+
 def mutated(path, report, shift):
     """The bytes of a case, with hostile texts from the number `shift` on."""
     data, words, name = path.read_bytes(), shown(report), path.name
     if name.endswith((".json", ".ips")):
         return Mutator(shift, TEXTS + IN_JSON).in_json(data.decode(), words).encode()
+    if name.endswith(".envelope"):
+        return in_envelope(data, words, Mutator(shift))
     if name.endswith(".xml"):
         return Mutator(shift).in_xml(data.decode(), words).encode()
     if name.endswith(".dmp"):

@@ -12,13 +12,13 @@ import urllib.parse
 import hostile_texts
 from page_case import PageCase
 
-from case import SOURCE, main
+from case import SAMPLE, SOURCE, main
 
 GOLDEN = pathlib.Path(SOURCE, "tests", "golden")
 FORMATS = ("bugsnag", "crash", "ips", "kscrash", "metrickit", "minidump", "native", "plcrash", "quincy", "sentry")
 USUAL = {"bugsnag/event", "crash/ios", "crash/symbolicated", "ips/crash", "ips/jetsam", "kscrash/standard", "kscrash/nsexception", "kscrash/user-reported",
          "metrickit/crash", "minidump/crashpad_mac", "minidump/nsexception_ios", "native/full", "plcrash/usual", "plcrash/exception", "quincy/hockey", "sentry/cocoa",
-         "sentry/thrown"}
+         "sentry/envelope", "sentry/thrown"}
 IS_ALL = os.environ.get("FRAMEZERO_HOSTILE") == "all"
 SECTIONS = ("clients", "tokens", "alerts", "grouping", "privacy", "users", "account")
 
@@ -28,8 +28,7 @@ def cases():
     for folder in sorted(path for name in FORMATS for path in (GOLDEN / name).iterdir() if path.is_dir()):
         name = f"{folder.parent.name}/{folder.name}"
         given, report = next(folder.glob("input.*"), None), folder / "report.json"
-        # Envelopes have lengths of their items.
-        if given and given.suffix != ".envelope" and report.exists() and (IS_ALL or name in USUAL):
+        if given and report.exists() and (IS_ALL or name in USUAL):
             yield name, given, json.loads(report.read_text(encoding="utf-8"))
 
 
@@ -43,6 +42,8 @@ class HostileFormats(PageCase):
                 path = "/api/v1/reports?wait=30"
                 if name.startswith("bugsnag/"):
                     path, body = f"/bugsnag/{self.server.ingest_key}", b'{"notifier": {"name": "n"}, "events": [%s]}' % body
+                if given.suffix == ".envelope":
+                    path = f"/api/1/envelope/?sentry_key={self.server.ingest_key}"
                 status, answer = self.server.request("POST", path, body=body)
                 self.assertIn(status, (200, 400, 413, 415, 422), (name, answer))
                 if status == 200:
@@ -53,6 +54,18 @@ class HostileFormats(PageCase):
         long["crash"] = {"signal": "SIGABRT", "reason": "<b>" * 300000, "exception": "long" * 250000}
         ids["native"].append(self.send(json.dumps(long).encode())["id"])
         return ids
+
+    def send_sessions(self):
+        for n, text in enumerate(hostile_texts.TEXTS):
+            status, answer = self.server.request("POST", f"/api/1/envelope/?sentry_key={self.server.ingest_key}", body=hostile_texts.session(n, text), token=None)
+            self.assertIn(status, (200, 400), (text[:40], answer))
+
+    def send_values(self, text):
+        """A crash whose variables have hostile names, and one a hostile value."""
+        self.expect(200, "PUT", "/api/v1/project", body=json.dumps({"values": "on"}).encode())
+        sample = pathlib.Path(SAMPLE)
+        self.expect(201, "POST", "/api/v1/symbols", body=hostile_texts.program((sample / "Demo.zip").read_bytes()))
+        return self.send(hostile_texts.values((sample / "crash.json").read_bytes(), text))["id"]
 
     def write_texts(self):
         """What users and admins write; some is refused."""
@@ -71,6 +84,10 @@ class HostileFormats(PageCase):
     def test_every_format(self):
         ids = self.send_all()
         self.assertEqual(sorted(ids), sorted(FORMATS), "formats of which a report came through")
+        self.send_sessions()
+        # Quotes are escaped in values.
+        value = f"value <img src=x onerror={hostile_texts.SCRIPT}>"
+        ids["values"] = [self.send_values(value)]
         self.write_texts()
         issues = self.expect(200, "GET", "/api/v1/issues?limit=100")["issues"]
         for issue, text in zip(issues, hostile_texts.TEXTS):
@@ -80,7 +97,8 @@ class HostileFormats(PageCase):
         paths += [f"issues/{issue['number']}" for issue in issues] + [f"reports/{one}" for of in ids.values() for one in of]
         missing = self.expect(200, "GET", "/api/v1/symbols/missing?limit=20")["missing"]
         paths += [f"symbols?uuid={one['uuid']}" for one in missing[:3]]
-        self.journey("hostile_all", paths=[f"/p/default/{path}" for path in paths], texts=hostile_texts.TEXTS)
+        self.journey("hostile_all", paths=[f"/p/default/{path}" for path in paths], texts=hostile_texts.TEXTS,
+                     needed=[value, *hostile_texts.SHOWN_OF_DWARF])
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 /** Every screen of reports of all formats whose texts are hostile, with everything unfolded: nothing runs, and nothing is wider than the window. */
 const WIDTHS = [1280, 360];
-const MOST_CLICKS = 60;
+const MOST_CLICKS = 60, LEVELS = 6;
 
 /** What is wrong with the screen that is shown. */
 function faultsOf() {
@@ -25,11 +25,11 @@ function faultsOf() {
     return found;
 }
 
-/** Unfold all that is folded. */
+/** Unfold all that is folded; how much that was. */
 function unfold(most) {
-    for (let i = 0; i < most; i++) {
+    for (let i = 0; ; i++) {
         const one = [...document.querySelectorAll("main [aria-expanded=false]")].find((button) => !button.matches("[aria-haspopup], input, [data-clicked]"));
-        if (!one) return;
+        if (!one || i === most) return i;
         one.dataset.clicked = "";
         one.click();
     }
@@ -53,7 +53,7 @@ export default async function ({ open, settings, expect }) {
             views++;
         }
         const text = await page.evaluate(() => document.body.textContent);
-        for (const one of settings.texts) {
+        for (const one of [...settings.texts, ...settings.needed]) {
             if (text.includes(one.trim().slice(0, 60))) seen.add(one);
         }
     };
@@ -62,8 +62,8 @@ export default async function ({ open, settings, expect }) {
         await page.locator("main h1, main .empty").first().waitFor({ state: "attached" });
         // Its "networkidle" is half a second each time.
         for (let calm = 0; calm < 2; calm = asked.size ? 0 : calm + 1) await page.waitForTimeout(40);
-        await page.evaluate(unfold, MOST_CLICKS);
-        await page.waitForTimeout(50);
+        // What was unfolded has more, as values have fields.
+        for (let left = LEVELS; left && (await page.evaluate(unfold, MOST_CLICKS)); left--) await page.waitForTimeout(50);
         await check(path);
     }
     // What opens over a screen.
@@ -81,5 +81,7 @@ export default async function ({ open, settings, expect }) {
     expect(!wrong.length, `${wrong.length} faults:\n${wrong.join("\n")}`);
     const unseen = settings.texts.filter((one) => !seen.has(one));
     expect(unseen.length < settings.texts.length / 5, `texts that no screen showed: ${unseen}`);
+    const missing = settings.needed.filter((one) => !seen.has(one));
+    expect(!missing.length, `names and values of variables that no screen showed: ${missing}`);
     console.log(`${views} views of ${settings.paths.length} screens without a fault`);
 }
