@@ -14,6 +14,7 @@ import { Once, Account, Users } from "./settings/users.js";
 import { Badge } from "../ui/badge.js";
 import { Field, FormDialog } from "../ui/form.js";
 import { Failure, Skeleton, Empty } from "../ui/state.js";
+import { usePresentInView } from "../ui/text.js";
 import { toast } from "../ui/toast.js";
 
 /** @typedef {{id: number, hint: string, label: string, project: string, scopes: string[], created: string, revoked?: string, token?: string}} Token */
@@ -102,12 +103,13 @@ export function Screen({ project, route }) {
     const isUser = now.state === "in" && !!now.session.user;
     const sections = SECTIONS.filter((one) => may(project, one.role) && (isUser || !one.isOfUser));
     const section = route.item ? sections.find((one) => one.name === route.item) : sections[0];
+    const nav = usePresentInView(section?.name ?? "");
     useEffect(() => {
         document.title = `${section?.text ?? "Settings"} – ${project} – framezero`;
     }, [project, section]);
     return html`<div class="settings">
         <h1 class="unseen">Settings</h1>
-        <nav class="settings-nav" aria-label="Settings">${sections.map((one) => html`<a key=${one.name} href=${pathTo(project, "settings", one.name)}
+        <nav class="settings-nav" aria-label="Settings" ref=${nav}>${sections.map((one) => html`<a key=${one.name} href=${pathTo(project, "settings", one.name)}
             aria-current=${one === section ? "page" : undefined}>${one.text}</a>`)}</nav>
         ${section
             ? html`<section class="settings-section" aria-labelledby="section"><h2 id="section">${section.text}</h2><${section.View} project=${project} id=${id} /></section>`

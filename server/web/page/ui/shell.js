@@ -7,6 +7,7 @@ import { useStore, theme } from "../lib/store.js";
 import { Dialog } from "./dialog.js";
 import { Icon } from "./icon.js";
 import { Menu } from "./menu.js";
+import { usePresentInView } from "./text.js";
 import { toastError } from "./toast.js";
 
 /** @param {{keys: string}} props */
@@ -58,6 +59,7 @@ function UserMenu({ session, project, help }) {
  */
 export function Shell({ session, project, screen, screens, children }) {
     const [isHelpOpen, setHelpOpen] = useState(false);
+    const nav = usePresentInView(screen);
     const main = useRef(/** @type {HTMLElement | null} */ (null));
     useKeys([
         { keys: "?", text: "Show this list", group: "Everywhere", run: () => setHelpOpen(true) },
@@ -80,7 +82,7 @@ export function Shell({ session, project, screen, screens, children }) {
                 <span class="brand-name">framezero</span>
             </a>
             <${Menu} label=${project} name=${`Project: ${project}`} items=${projects} class="button ghost bar-project" />
-            <nav class="bar-nav" aria-label="Screens">
+            <nav class="bar-nav" aria-label="Screens" ref=${nav}>
                 ${screens.map((one) => html`<a key=${one.name} href=${pathTo(project, one.name)}
                     aria-current=${one.name === screen ? "page" : undefined}>${one.text}</a>`)}
             </nav>

@@ -1,5 +1,5 @@
 /** Pieces of text: of any length, times, facts. */
-import { html, useState } from "../lib/preact.js";
+import { html, useLayoutEffect, useRef, useState } from "../lib/preact.js";
 import { number } from "../lib/format.js";
 import { ago, agoText, fullTime } from "../lib/time.js";
 
@@ -19,6 +19,21 @@ export function LongText({ text, most = SHOWN }) {
  */
 export function Age({ at, isColumn = false, class: className }) {
     return html`<time class=${className} datetime=${at} title=${fullTime(at)}>${isColumn ? ago(at) : agoText(at)}</time>`;
+}
+
+/**
+ * A row of links of which a narrow window shows a part: the present one is in it.
+ * @param {string} now what the present one depends on @returns {{current: HTMLElement | null}} for the element around them
+ */
+export function usePresentInView(now) {
+    const ref = useRef(/** @type {HTMLElement | null} */ (null));
+    useLayoutEffect(() => {
+        const row = ref.current, one = row?.querySelector("[aria-current]");
+        if (!row || !one || row.scrollWidth <= row.clientWidth) return;
+        const a = row.getBoundingClientRect(), b = one.getBoundingClientRect();
+        row.scrollLeft += b.left + b.width / 2 - a.left - a.width / 2;
+    }, [now]);
+    return ref;
 }
 
 /** One of a list of facts. @param {{name: string, children?: any}} props */
