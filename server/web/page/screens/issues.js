@@ -99,7 +99,7 @@ export function Screen({ project, route }) {
     const clear = () => setChosen(new Map());
     const targets = chosen.size ? [...chosen.values()] : rows[current] ? [rows[current]] : [];
     const act = (/** @type {(issues: Issue[]) => void} */ run) => () => {
-        if (!targets.length || !mayWrite) return;
+        if (!targets.length) return;
         clear();
         run(targets);
     };
@@ -114,16 +114,19 @@ export function Screen({ project, route }) {
     const open = () => rows[current] && go(pathTo(project, "issues", rows[current].number) + queryText(filter));
     // Rows do not change places under somebody who reads, selects or walks through them.
     useLive({ reload, isLoading }, () => chosen.size === 0 && current < 0 && scrollY < STILL_AT_TOP && rows.length <= MOST_LIVE, /issue/);
-    useKeys([
-        { keys: "j", text: "Next issue", run: step(1) },
-        { keys: "k", text: "Previous issue", run: step(-1) },
-        { keys: "o", text: "Open the issue (or Enter)", run: open },
+    const actionKeys = [
         { keys: "x", text: "Select the issue", run: () => rows[current] && toggle(rows[current]) },
         { keys: "e", text: "Resolve", run: act((issues) => changeState(issues, { state: "resolved" }, "resolved")) },
         { keys: "r", text: "Resolve in the next version", run: act((issues) => changeState(issues, { resolved_in: "next" }, "resolved in the next version")) },
         { keys: "i", text: "Ignore", run: act((issues) => changeState(issues, { state: "ignored" }, "ignored")) },
-        { keys: "a", text: "Assign", run: () => targets.length && mayWrite && setAsked("assign") },
-        { keys: "m", text: "Merge", run: () => targets.length && mayWrite && setAsked("merge") },
+        { keys: "a", text: "Assign", run: () => targets.length && setAsked("assign") },
+        { keys: "m", text: "Merge", run: () => targets.length && setAsked("merge") },
+    ];
+    useKeys([
+        { keys: "j", text: "Next issue", run: step(1) },
+        { keys: "k", text: "Previous issue", run: step(-1) },
+        { keys: "o", text: "Open the issue (or Enter)", run: open },
+        ...(mayWrite ? actionKeys : []),
         { keys: "/", text: "Write a query", run: () => input.current?.select() },
     ]);
 
@@ -151,7 +154,7 @@ export function Screen({ project, route }) {
         ${error && !isMistake && html`<${Failure} error=${error} retry=${reload} />`}
         ${!shown && !error && html`<${Skeleton} rows=${12} />`}
         ${shown && rows.length === 0 && !isMistake && html`<${NoIssues} project=${project} query=${query} filter=${filter} />`}
-        ${rows.length > 0 && html`<${IssueList} project=${project} rows=${rows} sort=${sort} filter=${filter} chosen=${chosen} toggle=${toggle}
+        ${rows.length > 0 && html`<${IssueList} project=${project} rows=${rows} sort=${sort} filter=${filter} chosen=${chosen} toggle=${mayWrite ? toggle : undefined}
             toggleAll=${toggleAll} current=${current} setCurrent=${setCurrent} onEnd=${loadMore} isStale=${isStale || !!isMistake} rootRef=${root} />`}
         ${asked === "assign" && html`<${AssignDialog} issues=${targets} me=${me} close=${() => setAsked("")}
             run=${(/** @type {string | null} */ name) => (clear(), assign(targets, name))} />`}

@@ -14,7 +14,8 @@ export function Dialog({ title, close, children, wide = false }) {
         const first = /** @type {HTMLElement | null | undefined} */ (dialog?.querySelector("[data-first]"));
         first?.focus();
         return () => {
-            if (before instanceof HTMLElement) before.focus();
+            // While the dialog is there, nothing outside of it can have the focus.
+            queueMicrotask(() => document.activeElement === document.body && before instanceof HTMLElement && before.focus());
         };
     }, []);
     /** A click on the backdrop is one on the dialog itself. @param {MouseEvent} event */

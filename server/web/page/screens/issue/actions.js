@@ -89,14 +89,16 @@ export function IssueActions({ project, issue, report, sourceChanged }) {
     const session = useStore(login);
     const mayWrite = may(project, "member");
     const run = (/** @type {Record<string, any>} */ change, /** @type {string} */ text) => changeState([issue], change, text);
-    const write = (/** @type {() => void} */ what) => () => mayWrite && what();
     const take = takeItems(issue, report, () => setAsked("source"));
+    const actionKeys = [
+        { keys: "e", text: "Resolve", run: () => run({ state: "resolved" }, "resolved") },
+        { keys: "r", text: "Resolve in the next version", run: () => run({ resolved_in: "next" }, "resolved in the next version") },
+        { keys: "i", text: "Ignore", run: () => run({ state: "ignored" }, "ignored") },
+        { keys: "a", text: "Assign", run: () => setAsked("assign") },
+        { keys: "m", text: "Merge", run: () => setAsked("merge") },
+    ];
     useKeys([
-        { keys: "e", text: "Resolve", run: write(() => run({ state: "resolved" }, "resolved")) },
-        { keys: "r", text: "Resolve in the next version", run: write(() => run({ resolved_in: "next" }, "resolved in the next version")) },
-        { keys: "i", text: "Ignore", run: write(() => run({ state: "ignored" }, "ignored")) },
-        { keys: "a", text: "Assign", run: write(() => setAsked("assign")) },
-        { keys: "m", text: "Merge", run: write(() => setAsked("merge")) },
+        ...(mayWrite ? actionKeys : []),
         { keys: "y", text: "Copy as Markdown", run: take[0].run },
     ]);
     const close = () => setAsked("");

@@ -38,22 +38,22 @@ function versions(issue) {
 
 /**
  * @param {{issue: import("../../lib/types.js").Issue, index: number, href: string, isChosen: boolean, isCurrent: boolean,
- *   choose: () => void, enter: () => void, hover: () => void}} props
+ *   choose: (() => void) | undefined, enter: () => void, hover: () => void}} props
  */
 function IssueRow({ issue, index, href, isChosen, isCurrent, choose, enter, hover }) {
     const { what, where } = titleParts(issue.title);
     const seen = html`<${Age} at=${issue.last_seen} isColumn />`;
     return html`<div class=${`issue-row ${isChosen ? "chosen" : ""}`} role="row" aria-rowindex=${index + 2} onPointerEnter=${hover}>
-        <div role="cell" class="issue-check">
+        ${choose && html`<div role="cell" class="issue-check">
             <input type="checkbox" aria-label=${`Select issue ${issue.number}`} checked=${isChosen} onChange=${choose} />
-        </div>
+        </div>`}
         <div role="cell" class="issue-name">
             <a class="issue-link cut" href=${href} data-index=${index} onFocus=${enter} tabindex=${isCurrent ? 0 : -1}>${where}</a>
             <div class="issue-facts">
                 <span class="issue-number">#${issue.number}</span>
                 <${IssueBadges} issue=${issue} />
                 ${what && html`<span class="cut">${what}</span>`}
-                <span class="issue-brief">${count(issue.reports, "report")} · ${count(issue.users, "user")} · ${versions(issue)} · ${seen}</span>
+                <span class="issue-brief">${count(issue.reports, "report")} · ${count(issue.users, "user")} · ${seen} · ${versions(issue)}</span>
             </div>
         </div>
         <div role="cell" class="issue-trend"><${Sparkline} values=${issue.trend} label="Reports" /></div>
@@ -114,7 +114,7 @@ export function focusRow(root, index) {
 
 /**
  * @param {{project: string, rows: import("../../lib/types.js").Issue[], sort: string, filter: Record<string, any>,
- *   chosen: Map<number, any>, toggle: (issue: any) => void, toggleAll: () => void, current: number,
+ *   chosen: Map<number, any>, toggle: ((issue: any) => void) | undefined, toggleAll: () => void, current: number,
  *   setCurrent: (i: number) => void, onEnd: () => void, isStale: boolean, rootRef: {current: HTMLElement | null}}} props
  */
 export function IssueList({ project, rows, sort, filter, chosen, toggle, toggleAll, current, setCurrent, onEnd, isStale, rootRef }) {
@@ -128,15 +128,15 @@ export function IssueList({ project, rows, sort, filter, chosen, toggle, toggleA
         const issue = rows[i];
         const load = () => get(`/issues/${issue.number}`, filter);
         return html`<${IssueRow} issue=${issue} index=${i} href=${href(issue.number)} isChosen=${chosen.has(issue.number)}
-            isCurrent=${i === Math.max(0, current)} choose=${() => toggle(issue)} enter=${() => setCurrent(i)}
+            isCurrent=${i === Math.max(0, current)} choose=${toggle && (() => toggle(issue))} enter=${() => setCurrent(i)}
             hover=${() => prefetch(`issue/${issue.number}${queryText(filter)}`, load)} />`;
     };
-    return html`<div class=${`issues ${isStale ? "stale" : ""}`} role="table" aria-label="Issues" aria-rowcount=${rows.length + 1}
+    return html`<div class=${`issues ${isStale ? "stale" : ""} ${toggle ? "" : "unchosen"}`} role="table" aria-label="Issues" aria-rowcount=${rows.length + 1}
         aria-busy=${String(isStale)} ref=${rootRef}>
         <div class="issue-row issue-head" role="row" aria-rowindex="1">
-            <div role="columnheader" class="issue-check">
+            ${toggle && html`<div role="columnheader" class="issue-check">
                 <input type="checkbox" ref=${all} aria-label="Select all issues of the list" checked=${isAll} onChange=${toggleAll} />
-            </div>
+            </div>`}
             <div role="columnheader" class="issue-name">Issue</div>
             <${Head} name="trend" text="Trend" sort=${sort} class="issue-trend" />
             <${Head} name="reports" text="Reports" sort=${sort} class="issue-n number" />
