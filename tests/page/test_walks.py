@@ -1,11 +1,17 @@
 #!/usr/bin/env python3
-"""Walks through all screens in a real browser: with the keyboard alone, as a viewer and as a member."""
+"""Walks through all screens in a real browser: with the keyboard alone, as a viewer and as a member, and through an OpenID provider."""
 
 import json
+import os
+import subprocess
+import unittest
 
 from page_case import PageCase
 
-from case import main
+import clients
+from case import CLIENTS, MANY_FAILURES, SOURCE, main
+from framezero import Server, free_port
+from oidc_person import BACK
 
 PASSWORD = "correct horse battery"
 SECTIONS = ["Connect an app", "General", "Your account"]
@@ -71,6 +77,33 @@ class Walks(PageCase):
         self.walk("member", issues=["^Select issue", "^Save this filter"], issue=["^Resolve", "^Ignore", "^(Assign|Reassign)", "^Merge", "^Write a comment|^Comment"],
                   versions=["^CSV$"], symbols=["^Choose files"], general=["^Delete Crashes"],
                   account=["^Change the name", "^Log out everywhere"])
+
+
+class Oidc(PageCase):
+    """With a provider that others have written, as in e2e.oidc_real."""
+
+    @classmethod
+    def server_type(cls, binary, **how):
+        folder, port = clients.npm(CLIENTS, "oidc-provider@9.13.3"), free_port()
+        url = f"http://127.0.0.1:{port}"
+        process = subprocess.Popen(["node", os.path.join(SOURCE, "tests", "e2e", "real_provider.mjs"), folder, url + BACK],
+                                   stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        cls.addClassCleanup(lambda: (process.terminate(), process.wait(), process.stdout.close()))
+        cls.provider = process.stdout.readline().strip()
+        if not cls.provider:
+            raise unittest.SkipTest("the provider does not start: is this node older than 20?")
+        how["args"] = [*how["args"], "--public-url", url, "--oidc-issuer", cls.provider, "--oidc-client-id", "framezero", "--oidc-internal", "127.0.0.1",
+                       "--oidc-domains", "acme.example", "--oidc-name", "Acme", *MANY_FAILURES]
+        server = Server(binary, **how, env={"FRAMEZERO_OIDC_CLIENT_SECRET": "a secret/+&"})
+        server.port = port
+        return server
+
+    def test_login(self):
+        url = self.server.command("user", "invite", "--email", "ann@acme.example", "--role", "admin", "--project", "*")
+        body = {"token": url.split("#")[1].strip(), "name": "Ann", "password": PASSWORD}
+        self.expect(201, "POST", "/api/v1/invitations/accept", body=json.dumps(body).encode(), token=None)
+        self.add_reports(1)
+        self.journey("oidc", other=self.provider)
 
 
 if __name__ == "__main__":

@@ -24,6 +24,8 @@ async function open(browser, { loggedIn = true, path = "/", allow = [], ...how }
     const page = await context.newPage();
     page.on("request", (request) => {
         const url = request.url();
+        // A page of somebody else, to which the journey goes, asks for what it likes.
+        if (settings.other && (url.startsWith(settings.other) || request.frame().url().startsWith(settings.other))) return;
         if (!url.startsWith(`${settings.url}/`) && !url.startsWith("blob:") && !url.startsWith("data:")) faults.push(`a request left the server: ${url}`);
     });
     page.on("console", (message) => {
