@@ -10,6 +10,9 @@
  * they save. */
 static const int PACK_LEVEL = 3;
 
+static const char damaged_text[] =
+    "a stored body is damaged: check the disk and restore a backup (framezero restore)";
+
 void
 store_freep(void **memory)
 {
@@ -20,11 +23,18 @@ enum fz_code
 store_pack(struct fz_span bytes, void **ret, size_t *ret_len, struct fz_error *err)
 {
     size_t room = ZSTD_compressBound(bytes.len);
-    void *packed = ZSTD_isError(room) ? NULL : malloc(room);
-    if (!packed)
+    ZSTD_CCtx *ctx = ZSTD_createCCtx();
+    void *packed = ZSTD_isError(room) || !ctx ? NULL : malloc(room);
+    if (!packed) {
+        ZSTD_freeCCtx(ctx);
         return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
-    size_t len = ZSTD_compress(packed, room, bytes.len ? (const void *)bytes.data : "", bytes.len,
-                               PACK_LEVEL);
+    }
+    ZSTD_CCtx_setParameter(ctx, ZSTD_c_compressionLevel, PACK_LEVEL);
+    /* SQLite's pages have no checksum, and bytes that do not compress would decode to anything. */
+    ZSTD_CCtx_setParameter(ctx, ZSTD_c_checksumFlag, 1);
+    size_t len =
+        ZSTD_compress2(ctx, packed, room, bytes.len ? (const void *)bytes.data : "", bytes.len);
+    ZSTD_freeCCtx(ctx);
     if (ZSTD_isError(len)) {
         free(packed);
         return fz_fail(err, FZ_E_NO_MEMORY, "cannot compress: %s", ZSTD_getErrorName(len));
@@ -52,7 +62,7 @@ store_unpack(struct fz_span packed, struct fz_arena *arena, struct fz_span *ret,
     unsigned long long size =
         packed.len ? ZSTD_getFrameContentSize(packed.data, packed.len) : ZSTD_CONTENTSIZE_ERROR;
     if (size == ZSTD_CONTENTSIZE_ERROR || size == ZSTD_CONTENTSIZE_UNKNOWN || size > SIZE_MAX - 1)
-        return fz_fail(err, FZ_E_INTERNAL, "a stored body is damaged");
+        return fz_fail(err, FZ_E_INTERNAL, "%s", damaged_text);
     /* One byte more: callers may end JSON with a NUL. */
     uint8_t *bytes = fz_arena_alloc(arena, (size_t)size + 1);
     if (!bytes)
@@ -60,7 +70,7 @@ store_unpack(struct fz_span packed, struct fz_arena *arena, struct fz_span *ret,
     size_t len = ZSTD_decompress(bytes, (size_t)size, packed.data, packed.len);
     /* The length comes from the frame's header, which may be damaged by itself. */
     if (ZSTD_isError(len) || len != size)
-        return fz_fail(err, FZ_E_INTERNAL, "a stored body is damaged");
+        return fz_fail(err, FZ_E_INTERNAL, "%s", damaged_text);
     *ret = fz_span_make(bytes, len);
     return FZ_OK;
 }

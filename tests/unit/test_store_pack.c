@@ -48,13 +48,15 @@ test_damaged(void **state)
         struct fz_error err;
         assert_int_equal(store_unpack(fz_span_make(bytes, cut), &arena, &back, &err),
                          FZ_E_INTERNAL);
-        assert_string_equal(err.text, "a stored body is damaged");
+        assert_non_null(strstr(err.text, "a stored body is damaged"));
     }
     for (size_t i = 0; i < len; i++) {
         FZ_CLEANUP(fz_arena_deinit) struct fz_arena arena = fz_arena_make(1024 * 1024);
         struct fz_span back;
         bytes[i] ^= 0x40;
-        fz_ignore(store_unpack(fz_span_make(bytes, len), &arena, &back, NULL)); /* must end */
+        /* A bit that means nothing may flip; no other bytes may come out. */
+        if (store_unpack(fz_span_make(bytes, len), &arena, &back, NULL) == FZ_OK)
+            assert_true(fz_span_equal(back, fz_span_make(text, sizeof(text))));
         bytes[i] ^= 0x40;
     }
 }
