@@ -208,7 +208,7 @@ store_blob_scan(struct store *store, struct blob_store *blobs, int64_t age_ms, s
                 struct fz_error *err)
 {
     struct scan scan = {.store = store};
-    enum fz_code code = blob_list_old(blobs, age_ms, on_old, &scan, err);
+    enum fz_code code = blob_list_old(blobs, NULL, age_ms, on_old, &scan, err);
     if (code == FZ_OK)
         *ret_n_noted = scan.n_noted;
     return code;

@@ -155,6 +155,14 @@ FZ_MUST_CHECK enum fz_code store_job_finish_upload(struct store *store, const st
  * is queued already is not queued twice. For the start of a newer program. */
 FZ_MUST_CHECK enum fz_code store_symbol_rebuild_outdated(struct store *store, uint32_t version,
                                                          uint64_t *ret_n, struct fz_error *err);
+/* The same for each file whose index is the blob `index_sha256`, in every project: it is damaged. */
+FZ_MUST_CHECK enum fz_code store_symbol_rebuild_index(struct store *store, const char *index_sha256,
+                                                      uint64_t *ret_n, struct fz_error *err);
+/* The blob `file_sha256` is damaged: its symbol files get the state failed and these problems, in
+ * every project, until the same file is uploaded again. Their indexes go on answering. */
+FZ_MUST_CHECK enum fz_code store_symbol_damaged(struct store *store, const char *file_sha256,
+                                                const char *problems_json, uint64_t *ret_n,
+                                                struct fz_error *err);
 
 /* End a job without success. UNAVAILABLE and NO_MEMORY: again after a back-off (n^4 s at the n-th, with
  * jitter), ten times for UNAVAILABLE, which is not the job's fault; a crashed child (child_died):

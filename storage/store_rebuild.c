@@ -139,6 +139,36 @@ store_rebuild_with_maps(struct store *store, const struct store_job *job,
 }
 
 enum fz_code
+store_symbol_rebuild_index(struct store *store, const char *index_sha256, uint64_t *ret_n,
+                           struct fz_error *err)
+{
+    char text[1024];
+    snprintf(text, sizeof(text),
+             "SELECT %s WHERE f.index_sha256 = $1 AND f.state = 'ready' AND f.kind IN ('dsym', "
+             "'binary') AND %s",
+             stale_columns, not_queued);
+    const struct sql_value args[] = {sql_text(index_sha256)};
+    FZ_CLEANUP(fz_arena_deinit) struct fz_arena arena = fz_arena_make(16 * 1024 * 1024);
+    FZ_CLEANUP(sql_rollbackp) struct sql *tx = NULL;
+    enum fz_code code = sql_begin(store->sql, &tx, err);
+    if (code == FZ_OK)
+        code = queue_stale(store, text, args, FZ_ARRAY_LEN(args), &arena, ret_n, err);
+    return code == FZ_OK ? sql_commit(&tx, err) : code;
+}
+
+enum fz_code
+store_symbol_damaged(struct store *store, const char *file_sha256, const char *problems_json,
+                     uint64_t *ret_n, struct fz_error *err)
+{
+    const struct sql_value args[] = {sql_text(file_sha256), sql_text(problems_json)};
+    /* The index stays: it answers for what was sent, until that is sent again. */
+    return sql_exec(store->sql,
+                    "UPDATE symbol_files SET state = 'failed', problems_json = $2 WHERE "
+                    "file_sha256 = $1 AND state = 'ready'",
+                    args, FZ_ARRAY_LEN(args), ret_n, err);
+}
+
+enum fz_code
 store_symbol_rebuild_outdated(struct store *store, uint32_t version, uint64_t *ret_n,
                               struct fz_error *err)
 {

@@ -101,7 +101,7 @@ static const char symbol_columns[] =
     "uuid, project_id, arch, kind, name, size, state, file_sha256, index_sha256, index_version, "
     "features_json, problems_json, uploaded_ms, has_dwarf, key";
 
-enum { KEY_COLUMN = 14 };
+enum { INDEX_COLUMN = 8, KEY_COLUMN = 14 };
 
 static enum fz_code
 read_symbol(struct sql_rows *rows, struct fz_arena *arena, struct store_symbol *ret,
@@ -160,7 +160,9 @@ find_best(struct store *store, const struct sql_value args[2], unsigned rank,
         code = store_read_symbol_state(&rows, 6, &state, err);
         /* All rows are read, since this is about any of them. */
         failed = failed || state == STORE_SYMBOL_FAILED;
-        if (code == FZ_OK && state == STORE_SYMBOL_READY && n_ready++ == rank) {
+        /* One that failed later, since its file was damaged, still has an index. */
+        bool is_usable = state == STORE_SYMBOL_READY || sql_col_bytes(&rows, INDEX_COLUMN).len > 0;
+        if (code == FZ_OK && is_usable && n_ready++ == rank) {
             code = read_symbol(&rows, arena, &first, err);
             found = true;
         }

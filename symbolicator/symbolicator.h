@@ -338,6 +338,8 @@ FZ_MUST_CHECK enum fz_code sym_index_open(const char *path, struct sym_index **r
                                           struct fz_error *err);
 /* The same from a descriptor, which remains the caller's. */
 FZ_MUST_CHECK enum fz_code sym_index_open_fd(int fd, struct sym_index **ret, struct fz_error *err);
+/* Whether a lookup has met a damaged block so far: names may be missing because of it. */
+bool sym_index_is_damaged(const struct sym_index *index);
 void sym_index_close(struct sym_index *index);
 void sym_index_closep(struct sym_index **index);
 

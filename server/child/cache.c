@@ -9,7 +9,7 @@
 
 struct entry {
     uint8_t sha256[FZ_SHA256_LEN];
-    struct sym_index *index; /* NULL: it cannot be opened, and need not be tried again */
+    struct sym_index *index; /* NULL: it cannot be opened; not tried again for this report */
     uint64_t used;           /* the clock at its last use */
 };
 
@@ -40,9 +40,23 @@ child_cache_destroy(struct child_cache *cache)
     free(cache);
 }
 
+/* Not kept for the next report: the same name may hold other bytes by then, repaired ones. */
+static void
+drop_damaged(struct child_cache *cache)
+{
+    for (size_t i = cache->n; i-- > 0;) {
+        struct entry *entry = &cache->entries[i];
+        if (entry->index && !sym_index_is_damaged(entry->index))
+            continue;
+        sym_index_close(entry->index);
+        *entry = cache->entries[--cache->n];
+    }
+}
+
 void
 child_cache_trim(struct child_cache *cache)
 {
+    drop_damaged(cache);
     /* A linear search for the oldest: there are at most as many as images of one report. */
     while (cache->n > CHILD_CACHE_ROOM) {
         size_t oldest = 0;
@@ -161,11 +175,13 @@ child_cache_find(void *user, const struct report_image *image, unsigned rank,
     } else {
         cache->misses++;
         code = fetch(child, sha256, &entry, err);
+        ret->is_damaged = code == FZ_E_MALFORMED;
         if (code != FZ_OK)
             return code;
     }
     /* A counter, not the time: two uses in one millisecond keep their order. */
     entry->used = ++cache->clock;
+    ret->is_damaged = !entry->index;
     if (!entry->index)
         return fz_fail(err, FZ_E_MALFORMED, "its symbol file cannot be read");
     ret->index = entry->index;

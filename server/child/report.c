@@ -63,10 +63,12 @@ collect_images(const struct report *report, struct fz_arena *arena, struct proto
         struct proto_image *to = find_image(info, &image->uuid);
         if (!to) {
             to = &info->images[info->n_images++];
-            *to = (struct proto_image){image->uuid, image->name, image->arch, false};
+            *to =
+                (struct proto_image){.uuid = image->uuid, .name = image->name, .arch = image->arch};
         }
         /* A UUID may be listed twice, and only the second may have been hit. */
         to->is_waiting = to->is_waiting || wants_symbols(image);
+        to->is_damaged = to->is_damaged || image->is_damaged;
     }
     return FZ_OK;
 }

@@ -57,6 +57,14 @@
     X(uint64_t, answer_disk, "1G", "answers in files that are being sent",                         \
       "Answers above 1M, and those for which memory has no room, go to files; equal answers "      \
       "are stored once.")                                                                          \
+    X(uint64_t, disk_free_symbols, "256M",                                                         \
+      "free disk space below which symbol files get 503 and Retry-After",                          \
+      "Both are without disk_reserve. Space is looked at twice a second.")                         \
+    X(uint64_t, disk_free_reports, "64M",                                                          \
+      "free disk space below which reports and symbol files get 503 and Retry-After", NULL)        \
+    X(uint64_t, disk_reserve, "64M",                                                               \
+      "disk space kept in a file of the data folder, for deletes on a full disk",                  \
+      "With less free space workers begin no further jobs.")                                       \
     X(unsigned, streams, "16", "exports and other streamed answers at once",                       \
       "Each takes 1M of answer_memory, besides what waits for its client. Further requests get "   \
       "503.")                                                                                      \
@@ -72,6 +80,9 @@
       "such a search.")                                                                            \
     X(unsigned, orphan_s, "3600", "seconds after which a blob that nothing ever named is deleted", \
       NULL)                                                                                        \
+    X(unsigned, verify_s, "600",                                                                   \
+      "seconds between two of the 256 folders of stored files that are read in full",              \
+      "Damaged indexes are built again, damaged symbol files are listed as failed.")               \
     X(unsigned, auth_failures, "10", "wrong tokens a minute from one address",                     \
       "An IPv6 client is its /64. Further wrong tokens get 429; valid tokens always pass. Wrong "  \
       "passwords are counted apart from them, and then right ones get 429, too.")                  \

@@ -357,6 +357,7 @@ code_image(struct proto_coder *c, void *record)
     proto_text(c, &image->name, PROTO_NAME_MAX);
     proto_text(c, &image->arch, ARCH_MAX);
     proto_flag(c, &image->is_waiting);
+    proto_flag(c, &image->is_damaged);
 }
 
 static void

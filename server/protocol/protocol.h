@@ -203,6 +203,7 @@ struct proto_image {
     struct fz_uuid uuid;
     const char *name, *arch; /* NULL = unknown */
     bool is_waiting;         /* its symbol file was missing, broken or without DWARF */
+    bool is_damaged;         /* an index of it is not what was stored; the worker looks itself */
 };
 
 /* The name of a system's function that a report brought. */

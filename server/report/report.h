@@ -182,6 +182,7 @@ struct report_image {
     uint64_t addr, size; /* size 0 = unknown: reaches to the next image; with addr 0 that is
                                         unknown as well, and no address is in it */
     enum report_image_state state;
+    bool is_damaged;   /* a stored file of it is not what it was; the state is failed */
     bool wants_better; /* found, but with a symbol table only, or with names that are hidden */
     struct report_symbol_file *files; /* that gave names, the best first; set by resolve */
     size_t n_files;

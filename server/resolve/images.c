@@ -83,6 +83,50 @@ resolve_images_symbols(void *user, size_t number, struct sym_process_files *ret,
     return file ? FZ_OK : code;
 }
 
+static bool
+has_damage(const struct resolve_image *at)
+{
+    for (unsigned rank = 0; rank < at->n_asked; rank++) {
+        const struct resolve_found *found = &at->files[rank].found;
+        if (found->is_damaged || (found->index && sym_index_is_damaged(found->index)))
+            return true;
+    }
+    return false;
+}
+
+static void
+mark_frames(const struct report *report, struct report_frame *frames, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (frames[i].status == REPORT_FRAME_NO_SYMBOL && frames[i].image >= 0 &&
+            report->images[frames[i].image].is_damaged)
+            frames[i].status = REPORT_FRAME_MALFORMED_SYMBOL_FILE;
+    }
+}
+
+void
+resolve_images_mark_damaged(struct resolve_images *r)
+{
+    struct report *report = r->report;
+    bool any = false;
+    for (size_t i = 0; i < report->n_images; i++) {
+        struct report_image *image = &report->images[i];
+        image->is_damaged = has_damage(&r->list[i]);
+        if (!image->is_damaged)
+            continue;
+        any = true;
+        image->state = REPORT_IMAGE_FAILED;
+        report_note(report, r->arena,
+                    "image %s: its stored index is damaged or of another version, so names may be "
+                    "missing; it is built again from the symbol file",
+                    image->name ? image->name : "without a name");
+    }
+    for (size_t i = 0; any && i < report->n_threads; i++)
+        mark_frames(report, report->threads[i].frames, report->threads[i].n_frames);
+    if (any)
+        mark_frames(report, report->exception_frames, report->n_exception_frames);
+}
+
 enum fz_code
 resolve_images_list_files(struct resolve_images *r, struct fz_error *err)
 {

@@ -43,6 +43,10 @@ FZ_MUST_CHECK enum fz_code resolve_images_symbols(void *images, size_t number,
                                                   struct sym_process_files *ret,
                                                   struct fz_error *err);
 
+/* Images with an index whose bytes have changed since it was written get the state failed and a note,
+ * and so do their frames without a name. After all lookups. */
+void resolve_images_mark_damaged(struct resolve_images *images);
+
 /* Which files the names of each image came from, into the report. Errors: LIMIT, NO_MEMORY. */
 FZ_MUST_CHECK enum fz_code resolve_images_list_files(struct resolve_images *images,
                                                      struct fz_error *err);

@@ -391,6 +391,8 @@ resolve_report(struct report *report, resolve_find_fn find, void *user,
     if (code == FZ_OK)
         code = resolve_names_learned(&r->names, report, user, err);
     if (code == FZ_OK)
+        resolve_images_mark_damaged(&r->images);
+    if (code == FZ_OK)
         code = resolve_images_list_files(&r->images, err);
     if (code == FZ_OK)
         code = settle_process(report, arena, err);

@@ -19,6 +19,7 @@ enum { RESOLVE_FILES_MAX = 3 };
 
 struct resolve_found { /* borrowed until resolve returns; the texts may be NULL */
     struct sym_index *index;
+    bool is_damaged; /* with MALFORMED: the index is not what was stored */
     struct report_symbol_file file;
 };
 

@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "base/time.h"
 #include "server/report/columns.h"
+#include "server/worker/damage.h"
 #include "server/worker/job.h"
 #include "storage/store_learned.h"
 
@@ -84,7 +85,8 @@ find_slice(const struct answers *a, const struct fz_uuid *uuid, enum proto_slice
         if (code != FZ_OK)
             return code;
         /* A program that was never stripped has its DWARF itself and is both. */
-        if (kind == PROTO_SLICE_DSYM ? ret->has_dwarf : ret->kind == STORE_SYMBOL_BINARY)
+        if (ret->state == STORE_SYMBOL_READY &&
+            (kind == PROTO_SLICE_DSYM ? ret->has_dwarf : ret->kind == STORE_SYMBOL_BINARY))
             return FZ_OK;
     }
     return fz_fail(err, FZ_E_NOT_FOUND, "no such symbol file");
@@ -253,8 +255,8 @@ count(struct worker *w, const struct proto_info *info)
 /* The child's info in storage's types. Both sides have their own, so that neither can change the
  * other's by accident. */
 static enum fz_code
-copy_info(const struct worker *w, const struct proto_info *info, struct fz_arena *arena,
-          struct store_report_done *done, struct fz_error *err)
+copy_info(struct worker *w, int64_t project_id, const struct proto_info *info,
+          struct fz_arena *arena, struct store_report_done *done, struct fz_error *err)
 {
     static const enum store_report_status statuses[PROTO_STATUSES] = {
         [PROTO_SYMBOLICATED] = STORE_REPORT_SYMBOLICATED,
@@ -265,9 +267,12 @@ copy_info(const struct worker *w, const struct proto_info *info, struct fz_arena
     struct store_learned *learned = fz_arena_array(arena, info->n_learned, sizeof(*learned));
     if (!waits || !images || !learned)
         return fz_arena_fail(arena, err);
+    unsigned n_checks = 0;
     for (size_t i = 0; i < info->n_images; i++) {
         const struct proto_image *from = &info->images[i];
         images[i] = (struct store_image){from->uuid, from->name};
+        if (from->is_damaged)
+            worker_image_damaged(w, project_id, &from->uuid, &n_checks);
         if (from->is_waiting)
             waits[done->n_waits++] = (struct store_image_wait){from->uuid, from->name, from->arch};
     }
@@ -323,7 +328,7 @@ run(struct worker *w, struct job_end *end, struct job_made *made, struct fz_erro
     if (code == FZ_OK)
         code = read_result(w, result_fd, rules_version, made, &info, err);
     if (code == FZ_OK)
-        code = copy_info(w, &info, &made->arena, &made->done, err);
+        code = copy_info(w, job->project_id, &info, &made->arena, &made->done, err);
     if (code != FZ_OK)
         return code;
     end->made.status = store_report_status_name(made->done.status);

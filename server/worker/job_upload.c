@@ -4,6 +4,7 @@
 
 #include "base/attr.h"
 #include "base/file.h"
+#include "server/worker/damage.h"
 #include "server/worker/job.h"
 #include "server/worker/upload_file.h"
 
@@ -257,9 +258,10 @@ send_upload(struct upload *u, const struct store_job *job, struct fz_error *err)
         store_upload_get(u->worker->store, job->project_id, job->subject, u->arena, &row, err);
     if (code == FZ_OK) {
         code = blob_get_fd(u->worker->blobs, row.blob_sha256, &fd, err);
-        if (code == FZ_E_NOT_FOUND)
-            code = fz_fail(err, FZ_E_INTERNAL, "the upload is not in the blob store any more");
     }
+    /* A child cannot know that what it reads is not what was sent. */
+    if (code == FZ_OK || code == FZ_E_NOT_FOUND)
+        code = worker_upload_check(u->worker, &row, err);
     if (code == FZ_OK && row.map_sha256) {
         code = blob_get_fd(u->worker->blobs, row.map_sha256, &map_fd, err);
         if (code == FZ_E_NOT_FOUND)

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -11,6 +12,7 @@
 #include "base/log.h"
 #include "base/time.h"
 #include "server/report/columns.h"
+#include "server/worker/damage.h"
 #include "server/worker/job.h"
 #include "storage/store_blobs.h"
 
@@ -102,11 +104,27 @@ slot_is_reserved(int fd, int slot)
     return slot == 0 && fcntl(fd, F_GETLK, &others) == 0 && others.l_type != F_UNLCK;
 }
 
+/* What is left of a full disk is for deletes: results would take it. */
+static bool
+has_room(struct worker *w, bool *is_full)
+{
+    uint64_t left = UINT64_MAX, all;
+    /* Unknown is not full. */
+    bool was_full = *is_full;
+    fz_ignore(blob_space(w->blobs, &left, &all, NULL));
+    *is_full = left < w->config->limits->disk_reserve;
+    if (*is_full != was_full)
+        fz_log(*is_full ? FZ_LOG_WARN : FZ_LOG_INFO,
+               *is_full ? "jobs wait: the disk is almost full" : "jobs go on: the disk has room",
+               "free=%llu", (unsigned long long)left);
+    return !*is_full;
+}
+
 /* Claim and work until `stop`. */
 static enum fz_code
 work(struct worker *w, worker_stop_fn stop, void *user, struct fz_error *ret_err)
 {
-    bool in_trouble = false;
+    bool in_trouble = false, is_full = false;
     int slot = lock_slot(w->config->group_fd);
     w->checked_ms = fz_time_monotonic_ms(); /* store_open() has just done it */
     while (!stop(user)) {
@@ -114,8 +132,14 @@ work(struct worker *w, worker_stop_fn stop, void *user, struct fz_error *ret_err
         if (check_schema(w, ret_err) != FZ_OK)
             return FZ_E_CONFLICT;
         worker_clean_up(w);
+        if (slot <= 0)
+            worker_verify(w, fz_time_monotonic_ms());
         if (child_process_wait_ms(&w->backoff) > 0) { /* what is claimed now would only fail */
             fz_time_sleep_ms(BACKOFF_STEP_MS);
+            continue;
+        }
+        if (!has_room(w, &is_full)) {
+            fz_time_sleep_ms(TROUBLE_WAIT_MS);
             continue;
         }
         store_job_no_uploads(w->store, slot_is_reserved(w->config->group_fd, slot));
@@ -207,6 +231,7 @@ worker_run(const struct worker_config *config, worker_stop_fn stop, void *user,
     }
     outbox_stop(outbox);
     child_process_stop(&w.child);
+    free(w.verify.names);
     blob_close(w.blobs);
     store_close(w.store);
     return code;

@@ -55,6 +55,12 @@ blob_get_fd(struct blob_store *blobs, const char *sha256, int *ret_fd, struct fz
     return is_name(sha256) ? blobs->ops->get_fd(blobs, sha256, ret_fd, err) : no_blob(err);
 }
 
+enum fz_code
+blob_check(struct blob_store *blobs, const char *sha256, struct fz_error *err)
+{
+    return is_name(sha256) ? blobs->ops->check(blobs, sha256, err) : no_blob(err);
+}
+
 /* The bytes of `from` are hashed before they are put, so that a damaged blob gets no name. */
 static enum fz_code
 copy_bytes(int from, int to, char ret_sha256[FZ_SHA256_TEXT], struct fz_error *err)
@@ -114,10 +120,10 @@ blob_end(struct blob_store *blobs, const struct blob_gone *gone)
 }
 
 enum fz_code
-blob_list_old(struct blob_store *blobs, int64_t age_ms, blob_old_fn on_old, void *user,
-              struct fz_error *err)
+blob_list_old(struct blob_store *blobs, struct blob_place *place, int64_t age_ms,
+              blob_old_fn on_old, void *user, struct fz_error *err)
 {
-    return blobs->ops->list_old(blobs, age_ms, on_old, user, err);
+    return blobs->ops->list_old(blobs, place, age_ms, on_old, user, err);
 }
 
 enum fz_code

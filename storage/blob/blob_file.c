@@ -28,8 +28,8 @@ enum { COPY_STEP = 256 * 1024 };
 
 struct blob_file {
     struct blob_store base;
-    char dir[PATH_MAX - 128]; /* leaves room for what comes after it */
-    char scanned[3];          /* the folder that list_old() looked at last; one thread only */
+    char dir[PATH_MAX - 128];  /* leaves room for what comes after it */
+    struct blob_place scanned; /* the folder that list_old() looked at last; one thread only */
 };
 
 /* ---- names ---- */
@@ -149,6 +149,23 @@ hash_fd(int fd, char ret_sha256[FZ_SHA256_TEXT], uint64_t *ret_size, struct fz_e
     return code;
 }
 
+/* NOT_FOUND: no such file; MALFORMED: other bytes than its name says; any other: it cannot be read. */
+static enum fz_code
+check_path(const char *path, const char *sha256, struct fz_error *err)
+{
+    char found[FZ_SHA256_TEXT];
+    uint64_t size;
+    FZ_CLEANUP(fz_closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0 && errno == ENOENT)
+        return fz_fail(err, FZ_E_NOT_FOUND, "there is no such blob");
+    if (fd < 0)
+        return fz_fail_errno(err, "cannot open a blob");
+    enum fz_code code = hash_fd(fd, found, &size, err);
+    if (code == FZ_OK && strcmp(found, sha256) != 0)
+        code = fz_fail(err, FZ_E_MALFORMED, "the bytes of blob %s are damaged", sha256);
+    return code;
+}
+
 /* ---- put ---- */
 
 /* An fsync that failed may have dropped the pages, and a second one would then report success; so
@@ -209,11 +226,12 @@ put_fd(struct blob_store *store, int fd, char ret_sha256[FZ_SHA256_TEXT], uint64
     code = make_folders(path, err);
     if (code != FZ_OK)
         return code;
-    struct stat st;
-    bool there = stat(path, &st) == 0;
-    bool whole = there && (uint64_t)st.st_size == size;
-    /* Same name and another size: the content cannot be ours. */
-    if (there && !whole)
+    /* Read in full: a damaged blob has its size, and to send it again is how it is repaired. */
+    enum fz_code found = check_path(path, sha256, err);
+    bool there = found != FZ_E_NOT_FOUND;
+    if (found == FZ_E_NO_MEMORY)
+        return found;
+    if (there && found != FZ_OK)
         code = copy_fd(blobs, fd, path, err); /* a damaged disk; the rename puts it right */
     else if (!there)
         code = sync_fd(fd, err);
@@ -244,6 +262,14 @@ get_fd(struct blob_store *store, const char *sha256, int *ret_fd, struct fz_erro
         return fz_fail_errno(err, "cannot open a blob");
     *ret_fd = fd;
     return FZ_OK;
+}
+
+static enum fz_code
+check_blob(struct blob_store *store, const char *sha256, struct fz_error *err)
+{
+    char path[PATH_MAX];
+    get_path(store, sha256, path);
+    return check_path(path, sha256, err);
 }
 
 static enum fz_code
@@ -388,18 +414,19 @@ list_files(const char *path, int64_t age_ms, blob_old_fn on_old, void *user, str
 }
 
 static enum fz_code
-list_old(struct blob_store *store, int64_t age_ms, blob_old_fn on_old, void *user,
-         struct fz_error *err)
+list_old(struct blob_store *store, struct blob_place *place, int64_t age_ms, blob_old_fn on_old,
+         void *user, struct fz_error *err)
 {
     struct blob_file *blobs = (struct blob_file *)store;
     char at[3], path[PATH_MAX], inner[PATH_MAX + 4];
     FZ_CLEANUP(close_folder) DIR *folder = NULL;
     enum fz_code code = clear_temporary(blobs, age_ms, err);
+    place = place ? place : &blobs->scanned;
     if (code == FZ_OK)
-        code = next_folder(blobs, blobs->scanned, at, err);
+        code = next_folder(blobs, place->folder, at, err);
     if (code != FZ_OK || !at[0])
         return code;
-    memcpy(blobs->scanned, at, sizeof(at));
+    memcpy(place->folder, at, sizeof(at));
     snprintf(path, sizeof(path), "%s/%s", blobs->dir, at);
     code = open_folder(path, &folder, err);
     for (const struct dirent *e; code == FZ_OK && folder && (e = readdir(folder));) {
@@ -424,6 +451,7 @@ static const struct blob_ops ops = {
     .temp = make_temp,
     .put_fd = put_fd,
     .get_fd = get_fd,
+    .check = check_blob,
     .delete = delete_blob,
     .is_there = is_there,
     .take_away = take_away,

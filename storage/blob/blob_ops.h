@@ -18,13 +18,14 @@ struct blob_ops {
      * nothing. */
     enum fz_code (*temp)(struct blob_store *store, int *ret_fd, struct fz_error *err);
     /* Any descriptor that can be read; its position does not matter. On FZ_OK the blob is
-     * durable and whole; on failure no part of it is visible. The same bytes may be put
-     * twice, also at once. */
+     * durable and whole, also where it was there before with damaged bytes; on failure no part
+     * of it is visible. The same bytes may be put twice, also at once. */
     enum fz_code (*put_fd)(struct blob_store *store, int fd, char ret_sha256[FZ_SHA256_TEXT],
                            uint64_t *ret_size, struct fz_error *err);
     /* Opened blobs stay readable after they are deleted. NOT_FOUND. */
     enum fz_code (*get_fd)(struct blob_store *store, const char *sha256, int *ret_fd,
                            struct fz_error *err);
+    enum fz_code (*check)(struct blob_store *store, const char *sha256, struct fz_error *err);
     enum fz_code (*delete)(struct blob_store *store, const char *sha256, struct fz_error *err);
     bool (*is_there)(struct blob_store *store, const char *sha256);
     /* The first step takes only the name, which must be quick: a transaction is open. */
@@ -32,8 +33,8 @@ struct blob_ops {
                               struct fz_error *err);
     void (*end)(struct blob_store *store, const struct blob_gone *gone);
     /* A part of all blobs at each call, in turn; one thread only. */
-    enum fz_code (*list_old)(struct blob_store *store, int64_t age_ms, blob_old_fn on_old,
-                             void *user, struct fz_error *err);
+    enum fz_code (*list_old)(struct blob_store *store, struct blob_place *place, int64_t age_ms,
+                             blob_old_fn on_old, void *user, struct fz_error *err);
     enum fz_code (*space)(struct blob_store *store, uint64_t *ret_free, uint64_t *ret_total,
                           struct fz_error *err);
 };

@@ -72,8 +72,14 @@ fail(struct sqlite *lite, int rc, struct fz_error *err)
      * failed fsync may have dropped the pages it did not write. */
     if ((rc & 0xff) == SQLITE_IOERR || (rc & 0xff) == SQLITE_CORRUPT)
         lite->base.broken = true;
-    return fz_fail(err, code_of(rc), "database: %s",
-                   lite->db ? sqlite3_errmsg(lite->db) : sqlite3_errstr(rc));
+    const char *text = lite->db ? sqlite3_errmsg(lite->db) : sqlite3_errstr(rc);
+    if ((rc & 0xff) == SQLITE_CORRUPT || (rc & 0xff) == SQLITE_NOTADB)
+        return fz_fail(
+            err, FZ_E_INTERNAL,
+            "database: %s: the file is damaged; stop the server, check the disk and restore "
+            "a backup (framezero restore)",
+            text);
+    return fz_fail(err, code_of(rc), "database: %s", text);
 }
 
 /* Called by SQLite while another connection holds the lock. Short sleeps of uneven length: its own

@@ -129,7 +129,15 @@ index_block_check(const struct sym_index *index, size_t block)
         atomic_fetch_add_explicit(&index->trust->n_good, 1, memory_order_relaxed) + 1 ==
             index->n_blocks)
         atomic_store_explicit(&index->trust->is_good, true, memory_order_relaxed);
+    if (!is_good)
+        atomic_store_explicit(&index->trust->is_damaged, true, memory_order_relaxed);
     return is_good;
+}
+
+bool
+sym_index_is_damaged(const struct sym_index *index)
+{
+    return atomic_load_explicit(&index->trust->is_damaged, memory_order_relaxed);
 }
 
 enum fz_code

@@ -23,7 +23,7 @@ struct sym_index {
      * lookup has a const index. */
     struct index_trust {
         atomic_size_t n_good;
-        atomic_bool is_good;
+        atomic_bool is_good, is_damaged; /* damaged: any block */
     } * trust;
 };
 

@@ -276,7 +276,8 @@ static const struct fz_columns columns = {column_list, FZ_ARRAY_LEN(column_list)
 static void
 test_info(void **state FZ_UNUSED)
 {
-    struct proto_image images[2] = {{{{1}}, "Shop", "arm64", true}, {{{2}}, NULL, NULL, false}};
+    struct proto_image images[2] = {{{{1}}, "Shop", "arm64", true, false},
+                                    {{{2}}, NULL, NULL, false, true}};
     struct proto_learned learned[] = {
         {{{1}}, 0x40, PROTO_REACH_MAX, "f"}, {{{1}}, 0x41, 0, "g"}, {{{2}}, 1, 2, "objc_msgSend"}};
     union fz_value values[] = {{.text = "Shop"}, {.number = 77}, {.text = NULL}, {.number = -7}};
@@ -312,6 +313,7 @@ test_info(void **state FZ_UNUSED)
     assert_null(got.values[2].text);
     assert_int_equal(got.values[3].number, -7);
     assert_true(got.images[0].is_waiting && !got.images[1].is_waiting);
+    assert_true(!got.images[0].is_damaged && got.images[1].is_damaged);
     assert_string_equal(got.images[0].arch, "arm64");
     assert_null(got.images[1].arch);
     assert_int_equal(got.n_images, 2);
