@@ -328,8 +328,8 @@ FZ_MUST_CHECK enum fz_code sym_index_build(const struct sym_macho *macho,
                                            struct sym_problems *problems, struct fz_error *err);
 
 /* An open index, mapped read-only; any number of threads may use it. Opening validates the header,
- * the first lookup in a block validates the block, and every offset is checked when it is followed:
- * a lookup cannot leave the index, and a damaged block has no names. */
+ * the first lookup in a block validates the block, every offset is checked when it is followed: a
+ * lookup cannot leave the index. A damaged block has no names, and once it was met _is_damaged(). */
 struct sym_index; /* opaque */
 
 /* Open an index; the caller owns *ret (sym_index_close()). NOT_FOUND: no such file; MALFORMED:
@@ -338,7 +338,6 @@ FZ_MUST_CHECK enum fz_code sym_index_open(const char *path, struct sym_index **r
                                           struct fz_error *err);
 /* The same from a descriptor, which remains the caller's. */
 FZ_MUST_CHECK enum fz_code sym_index_open_fd(int fd, struct sym_index **ret, struct fz_error *err);
-/* Whether a lookup has met a damaged block so far: names may be missing because of it. */
 bool sym_index_is_damaged(const struct sym_index *index);
 void sym_index_close(struct sym_index *index);
 void sym_index_closep(struct sym_index **index);
@@ -387,9 +386,8 @@ enum { SYM_FRAMES_MAX = 256 }; /* inline depth kept per address */
 /*
  * The frames at an address of the symbol file: innermost inlined call first, the function last.
  *
- * Returns the number of frames (0: no name covers this address), at most `max`; of a longer chain
- * the innermost max - 1 and the outermost are kept. A function gives no name to addresses past its
- * end.
+ * Returns the number of frames (0: no name covers this address), at most `max`; of a longer chain the
+ * innermost max - 1 and the outermost are kept. A function names no addresses past its end.
  */
 size_t sym_index_lookup(const struct sym_index *index, uint64_t addr, struct sym_frame *ret,
                         size_t max);

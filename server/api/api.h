@@ -35,6 +35,10 @@ struct api_login {
     const char *oidc_internal, *oidc_ca;
 };
 
+/* What the server's disks still have room for, and the bytes that are free; any thread. */
+enum api_disk { API_DISK_OK, API_DISK_NO_SYMBOLS, API_DISK_NO_REPORTS };
+typedef enum api_disk (*api_disk_fn)(void *user, uint64_t *ret_free);
+
 struct api_config {
     const char *database_url, *blobs_url;
     const struct limits *limits;        /* borrowed until api_destroy() */
@@ -47,6 +51,8 @@ struct api_config {
     unsigned upload_wait_s;             /* POST /symbols answers 202 after this time */
     const struct api_routes *const *clients; /* tables of others, after the API's own */
     size_t n_clients;
+    api_disk_fn disk; /* NULL: there is room for anything */
+    void *disk_user;
     api_workers_fn workers; /* for /readyz; may be NULL */
     void *workers_user;
 };

@@ -11,6 +11,7 @@
 
 /* An operator may raise a quota, so Retry-After never asks a client to wait a whole day. */
 static const int64_t QUOTA_WAIT_MAX_S = 3600;
+static const char DISK_RETRY_S[] = "30";
 
 struct refusal {
     const char *limit, *scope; /* the limit's name; "key", "address", "project" */
@@ -87,6 +88,25 @@ is_over_quota(struct api *api, const struct api_grant *grant, enum api_takes tak
     return true;
 }
 
+/* Refused before the disk is full: what is accepted then could not be finished. */
+static enum fz_code
+check_disk(struct api *api, struct http_request *request, enum api_takes takes, int *ret_status,
+           struct fz_error *err)
+{
+    uint64_t left;
+    enum api_disk state =
+        api->config.disk ? api->config.disk(api->config.disk_user, &left) : API_DISK_OK;
+    /* What passes through is answered and not stored. */
+    if (takes == API_TAKES_PASSING || state == API_DISK_OK ||
+        (state == API_DISK_NO_SYMBOLS && takes != API_TAKES_SYMBOLS))
+        return FZ_OK;
+    http_add_header(request, "Retry-After", DISK_RETRY_S);
+    http_log_note(request, "limit",
+                  state == API_DISK_NO_SYMBOLS ? "disk_free_symbols" : "disk_free_reports");
+    *ret_status = 503;
+    return fz_fail(err, FZ_E_UNAVAILABLE, "the server's disk is almost full; try again later");
+}
+
 enum fz_code
 api_admit(struct api *api, struct http_request *request, const struct api_grant *grant,
           enum api_takes takes, int *ret_status, struct fz_error *err)
@@ -96,6 +116,9 @@ api_admit(struct api *api, struct http_request *request, const struct api_grant 
     char seconds[16];
     if (takes == API_TAKES_NOTHING || takes == API_TAKES_ENVELOPES)
         return FZ_OK;
+    enum fz_code code = check_disk(api, request, takes, ret_status, err);
+    if (code != FZ_OK)
+        return code;
     /* The quota first: what it refuses does not count for the rates. */
     if (!is_over_quota(api, grant, takes, &refusal) &&
         !is_over_rate(api, request, grant, takes, &refusal))

@@ -10,9 +10,6 @@
 #include "server/children/intake.h"
 #include "storage/store_regroup.h"
 
-/* With less free space the server is not ready: a commit needs its log, an upload its file. */
-static const uint64_t DISK_FREE_MIN = 64 * 1024 * 1024;
-
 /* The locks of children that are there, or those that are not. */
 static void
 write_locks(struct json_write *w, const char *key, const struct proto_level *level, bool there)
@@ -85,14 +82,16 @@ check_workers(struct api *api, char ret[TEXT])
 static void
 check_disk(struct api *api, char ret[TEXT])
 {
-    struct fz_error err;
-    uint64_t free_bytes = 0, total = 0;
+    static const char *const words[] = {[API_DISK_NO_SYMBOLS] = "symbol files are refused",
+                                        [API_DISK_NO_REPORTS] =
+                                            "reports and symbol files are refused"};
+    uint64_t left = 0;
+    enum api_disk state =
+        api->config.disk ? api->config.disk(api->config.disk_user, &left) : API_DISK_OK;
     snprintf(ret, TEXT, "ok");
-    if (blob_space(api->blobs, &free_bytes, &total, &err) != FZ_OK) {
-        fz_log(FZ_LOG_WARN, "readyz", "disk: %s", err.text);
-        snprintf(ret, TEXT, "the free space is not known");
-    } else if (free_bytes < DISK_FREE_MIN)
-        snprintf(ret, TEXT, "only %llu MiB are free", (unsigned long long)(free_bytes >> 20));
+    if (state != API_DISK_OK)
+        snprintf(ret, TEXT, "only %llu MiB are free: %s", (unsigned long long)(left >> 20),
+                 words[state]);
 }
 
 /* Reports of an older program that have no issue yet: no reason not to be ready. */

@@ -52,11 +52,6 @@
     X(uint64_t, unknown_disk, "256M",                                                              \
       "uploads on disk of clients that have not shown a token yet",                                \
       "They must be complete within body_s seconds.")                                              \
-    X(size_t, answer_memory, "64M", "answers in memory that are being sent",                       \
-      "Shares per address and token are those of body_memory; further requests get 503.")          \
-    X(uint64_t, answer_disk, "1G", "answers in files that are being sent",                         \
-      "Answers above 1M, and those for which memory has no room, go to files; equal answers "      \
-      "are stored once.")                                                                          \
     X(uint64_t, disk_free_symbols, "256M",                                                         \
       "free disk space below which symbol files get 503 and Retry-After",                          \
       "Both are without disk_reserve. Space is looked at twice a second.")                         \
@@ -65,6 +60,11 @@
     X(uint64_t, disk_reserve, "64M",                                                               \
       "disk space kept in a file of the data folder, for deletes on a full disk",                  \
       "With less free space workers begin no further jobs.")                                       \
+    X(size_t, answer_memory, "64M", "answers in memory that are being sent",                       \
+      "Shares per address and token are those of body_memory; further requests get 503.")          \
+    X(uint64_t, answer_disk, "1G", "answers in files that are being sent",                         \
+      "Answers above 1M, and those for which memory has no room, go to files; equal answers "      \
+      "are stored once.")                                                                          \
     X(unsigned, streams, "16", "exports and other streamed answers at once",                       \
       "Each takes 1M of answer_memory, besides what waits for its client. Further requests get "   \
       "503.")                                                                                      \
@@ -80,12 +80,12 @@
       "such a search.")                                                                            \
     X(unsigned, orphan_s, "3600", "seconds after which a blob that nothing ever named is deleted", \
       NULL)                                                                                        \
-    X(unsigned, verify_s, "600",                                                                   \
-      "seconds between two of the 256 folders of stored files that are read in full",              \
-      "Damaged indexes are built again, damaged symbol files are listed as failed.")               \
     X(unsigned, auth_failures, "10", "wrong tokens a minute from one address",                     \
       "An IPv6 client is its /64. Further wrong tokens get 429; valid tokens always pass. Wrong "  \
       "passwords are counted apart from them, and then right ones get 429, too.")                  \
+    X(unsigned, verify_s, "600",                                                                   \
+      "seconds between two of the 256 folders of stored files that are read in full",              \
+      "Damaged indexes are built again, damaged symbol files are listed as failed.")               \
     X(unsigned, passwords, "2", "passwords that are checked at once",                              \
       "Each takes 19 MiB and one core for some tens of milliseconds.")                             \
     X(unsigned, passwords_waiting, "64", "logins that wait for that", "Further ones get 503.")     \

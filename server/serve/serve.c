@@ -13,6 +13,7 @@
 #include "server/config/term.h"
 #include "server/process/program.h"
 #include "server/process/supervise.h"
+#include "server/serve/disk.h"
 #include "server/serve/first.h"
 #include "server/serve/setup.h"
 #include "server/serve/workers.h"
@@ -31,6 +32,7 @@ struct serve {
     struct outbox_setup alerts;
     struct api_login login;
     int lock_fd, metrics_fd;
+    struct serve_disk disk;
     struct metrics *metrics;
     struct web *web;
     struct api *api;
@@ -102,6 +104,8 @@ start_http(struct serve *serve, struct fz_error *err)
         .login = &serve->login,
         .web = serve->web,
         .upload_wait_s = config->upload_wait_s,
+        .disk = serve_disk_state,
+        .disk_user = &serve->disk,
         .workers = count_workers,
         .workers_user = serve,
     };
@@ -147,6 +151,8 @@ start(struct serve *serve, struct fz_error *err)
     enum fz_code code = program_child_path(child, err); /* fails now, not with the first report */
     if (code == FZ_OK)
         code = serve_setup_directory(config, &serve->lock_fd, err);
+    if (code == FZ_OK)
+        serve_disk_init(&serve->disk, config->data_dir, config->blobs, &serve->config.limits);
     /* Before the migration, which would make a new database where one is missing. */
     if (code == FZ_OK)
         code = serve_first_check(config, err);
@@ -155,9 +161,7 @@ start(struct serve *serve, struct fz_error *err)
     if (code == FZ_OK)
         code = serve_first_tokens(config, &first, err);
     if (code == FZ_OK)
-        code = serve_setup_reclaim(config->database, err);
-    if (code == FZ_OK)
-        code = serve_setup_rebuild(config->database, err);
+        code = serve_setup_jobs(config->database, err);
     if (code == FZ_OK)
         code = metrics_create(&serve->metrics, &serve->metrics_fd, err);
     if (code == FZ_OK)
@@ -174,6 +178,7 @@ start(struct serve *serve, struct fz_error *err)
     if (code != FZ_OK)
         return code;
     supervise_tend(serve->workers.supervise);
+    serve_disk_tend(&serve->disk);
     atomic_store(&serve->is_up, true);
     if (first.is_first)
         serve_first_print(config, url, &first);
@@ -190,6 +195,8 @@ serve_until_stopped(struct serve *serve, const sigset_t *signals)
 {
     for (;;) {
         int64_t ms = supervise_tend(serve->workers.supervise);
+        serve_disk_tend(&serve->disk);
+        ms = ms < SERVE_DISK_TEND_MS ? ms : SERVE_DISK_TEND_MS;
         const struct timespec nap = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
         /* SIGCHLD ends the wait, so that a worker that died is restarted at once. */
         int number = sigtimedwait(signals, NULL, &nap);

@@ -67,8 +67,8 @@ serve_setup_directory(const struct config *config, int *ret_lock_fd, struct fz_e
 
 /* ---- jobs of an earlier run ---------------------------------------------------------------- */
 
-enum fz_code
-serve_setup_reclaim(const char *database_url, struct fz_error *err)
+static enum fz_code
+reclaim(const char *database_url, struct fz_error *err)
 {
     FZ_CLEANUP(store_closep) struct store *store = NULL;
     uint64_t n = 0;
@@ -82,8 +82,8 @@ serve_setup_reclaim(const char *database_url, struct fz_error *err)
     return code;
 }
 
-enum fz_code
-serve_setup_rebuild(const char *database_url, struct fz_error *err)
+static enum fz_code
+rebuild(const char *database_url, struct fz_error *err)
 {
     FZ_CLEANUP(store_closep) struct store *store = NULL;
     uint64_t n = 0;
@@ -94,6 +94,22 @@ serve_setup_rebuild(const char *database_url, struct fz_error *err)
         fz_log(FZ_LOG_INFO, "indexes of another version are built anew", "indexes=%llu",
                (unsigned long long)n);
     return code;
+}
+
+enum fz_code
+serve_setup_jobs(const char *database_url, struct fz_error *err)
+{
+    enum fz_code code = reclaim(database_url, err);
+    if (code == FZ_OK)
+        code = rebuild(database_url, err);
+    if (code != FZ_E_UNAVAILABLE)
+        return code;
+    /* On a full disk reads must work. These jobs are due when their leases run out, and indexes are
+     * built anew after the next start. */
+    char quoted[400];
+    fz_log(FZ_LOG_WARN, "jobs of earlier runs are not due again yet", "error=%s",
+           fz_log_quote(err ? err->text : "", quoted, sizeof(quoted)));
+    return FZ_OK;
 }
 
 /* ---- its address ------------------------------------------------------------------------------ */

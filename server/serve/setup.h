@@ -17,11 +17,9 @@ FZ_MUST_CHECK enum fz_code serve_setup_directory(const struct config *config, in
                                                  struct fz_error *err);
 
 /* Give back the jobs of workers of this machine that were killed (kill -9, power cut): their leases
- * need not run out. Before workers are started. */
-FZ_MUST_CHECK enum fz_code serve_setup_reclaim(const char *database_url, struct fz_error *err);
-
-/* Queue jobs that rebuild the indexes which another version of the program wrote. */
-FZ_MUST_CHECK enum fz_code serve_setup_rebuild(const char *database_url, struct fz_error *err);
+ * need not run out. Queue jobs that rebuild the indexes which another version of the program wrote.
+ * Before workers are started. A database that cannot be written, as on a full disk, is only logged. */
+FZ_MUST_CHECK enum fz_code serve_setup_jobs(const char *database_url, struct fz_error *err);
 
 /* How alerts are sent, with links to `url`; its texts are those of the arguments. MALFORMED: the
  * mail server, the internal targets. */

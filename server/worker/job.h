@@ -43,18 +43,18 @@ struct job_made {
     int64_t made_ms;
 };
 
-/* What worker_seal() has done since it was logged last. */
-struct worker_sealed {
-    int64_t due_ms, logged_ms; /* monotonic */
-    uint64_t n_days, n_facts, took_ms;
-};
-
 /* The stored files of a folder that are still to be read, see damage.h. */
 struct worker_verify {
     struct blob_place place;
     char (*names)[FZ_SHA256_TEXT];
     size_t n, room;
     int64_t listed_ms; /* monotonic; 0 = never */
+};
+
+/* What worker_seal() has done since it was logged last. */
+struct worker_sealed {
+    int64_t due_ms, logged_ms; /* monotonic */
+    uint64_t n_days, n_facts, took_ms;
 };
 
 struct worker {
@@ -72,10 +72,10 @@ struct worker {
     int64_t regroup_due_ms, regroup_logged_ms; /* monotonic: of worker_regroup() */
     uint64_t n_regrouped; /* since the last time that there was nothing to do */
     struct worker_sealed sealed;
-    struct worker_verify verify;
     int64_t trimmed_ms;         /* monotonic: when learned names were counted last */
     struct child_process child; /* that reads reports */
     struct child_process_backoff backoff;
+    struct worker_verify verify;
 };
 
 /* Renew the leases of all jobs held, if it is time. CONFLICT: the one that

@@ -231,8 +231,8 @@ worker_run(const struct worker_config *config, worker_stop_fn stop, void *user,
     }
     outbox_stop(outbox);
     child_process_stop(&w.child);
-    free(w.verify.names);
     blob_close(w.blobs);
     store_close(w.store);
+    free(w.verify.names);
     return code;
 }
