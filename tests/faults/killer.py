@@ -61,6 +61,9 @@ class Killer:
             maps = f.read()
         return all(os.path.basename(shim) in maps for shim in self.shims)
 
+    def keep_only(self, names):
+        self.kinds = [kind for kind in self.kinds if (kind[1] if isinstance(kind, tuple) else kind) in names]
+
     # ---- what to do next
 
     def choose(self, n):

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """kill -9 of everything, at any moment and at named points, while clients post: what was acknowledged is there.
 
-usage: test_ledger.py --framezero BINARY --kill-shim LIBRARY [--clock-shim LIBRARY] [--kills N] [--seed S]
+usage: test_ledger.py --framezero BINARY --kill-shim LIBRARY [--clock-shim LIBRARY] [--kills N] [--seed S] [--only KINDS]
 
 Clients post reports and symbol files and keep a ledger of all acknowledgements (ledger.py). Between two kills (killer.py) some
 reports are acknowledged. In the end proof.py looks for everything in the ledger. With FRAMEZERO_TEST_POSTGRESQL also the
@@ -40,6 +40,8 @@ class Run:
         self.server = Server(options.framezero, workers=2)
         self.killer = Killer(self.server, [options.kill_shim, options.clock_shim], options.seed,
                              Cluster(url) if url else None)
+        if options.only:
+            self.killer.keep_only(options.only.split(","))
         self.server.env.update(self.killer.environment())
         self.stop, self.demo_now = threading.Event(), threading.Event()
         self.ledger = Ledger(self.killer.folder)
@@ -102,6 +104,7 @@ def main():
     parser.add_argument("--kill-shim", required=True)
     parser.add_argument("--clock-shim", default="")
     parser.add_argument("--kills", type=int, default=30)
+    parser.add_argument("--only", default="", help="kinds of kills and points, with commas between them")
     parser.add_argument("--seed", type=int, default=int(time.time()))
     options = parser.parse_args()
     print(f"seed {options.seed}", flush=True)

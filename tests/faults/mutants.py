@@ -1,0 +1,245 @@
+#!/usr/bin/env python3
+"""Defects of our own making, and the tests that must find each of them.
+
+usage: mutants.py [--tree FOLDER] [--list] [--without-check] [NAME...]
+
+A copy of the committed tree is built once, with its own build folder. First every test passes on it. Then one defect at a
+time is put in, what it touches is built, and its test must fail. Exit 1 if one does not, or if a text that a defect
+replaces is not there any more.
+"""
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+TOP = os.path.abspath(os.path.join(HERE, "..", ".."))
+LIMIT_S = 400
+WITH_POSTGRESQL = "tests/contract/with_postgresql.sh"
+SERVER = ("framezero", "framezero-child", "kill_shim", "power_shim", "clock_shim")
+
+# name: (targets, command in the copy's top folder)
+DEV = "build/dev/"
+LEDGER = ["tests/faults/test_ledger.py", "--framezero", DEV + "server/framezero", "--kill-shim",
+          DEV + "tests/faults/libkill_shim.so", "--seed", "1"]
+POWER = ["tests/faults/test_power.py", "--framezero", DEV + "server/framezero", "--power-shim",
+         DEV + "tests/faults/libpower_shim.so", "--seed", "1"]
+TESTS = {
+    **{f"contract {group}": (("contract_store",), [DEV + "tests/contract/contract_store", group])
+       for group in ("jobs", "queue", "reports", "unblock", "processes", "migrate")},
+    "unit protocol": (("test_protocol",), [DEV + "tests/unit/test_protocol"]),
+    "power": (SERVER, POWER),
+    "migrations": (SERVER, ["tests/faults/test_migrations.py", "--framezero", DEV + "server/framezero", "--kill-shim",
+                            DEV + "tests/faults/libkill_shim.so"]),
+    "clock": (SERVER, ["tests/e2e/test_clock.py", "--framezero", DEV + "server/framezero", "--shim",
+                       DEV + "tests/e2e/libclock_shim.so"]),
+    "blobs": (SERVER, ["tests/e2e/test_blobs.py", "--framezero", DEV + "server/framezero", "Blobs.test_deleted_symbols"]),
+    "ledger, the database": (SERVER, [WITH_POSTGRESQL, *LEDGER, "--kills", "12", "--only", "immediate,postmaster"]),
+    "ledger, workers at their commits": (SERVER, [*LEDGER, "--kills", "25", "--only", "wal_sync_after"]),
+    "ledger, children": (SERVER, [*LEDGER, "--kills", "25", "--only", "child"]),
+    "ledger, all": (SERVER, [*LEDGER, "--kills", "12", "--only", "all,answer_before"]),
+}
+
+EARLY = """    static struct store_report_new early[BATCH_ITEMS];
+    for (size_t i = 0; i < batch->n; i++) {
+        early[i] = *batch->packed[i].item;
+        early[i].format = strdup(early[i].format);
+        early[i].reader = early[i].reader ? strdup(early[i].reader) : NULL;
+        batch->packed[i].item->code = FZ_OK;
+        batch->nodes[i]->done(batch->nodes[i]->user, batch->packed[i].item, FZ_OK, "");
+        batch->packed[i].item = batch->nodes[i]->packed.item = &early[i];
+    }
+    struct timespec moment = {.tv_nsec = 20000000};
+    nanosleep(&moment, NULL);
+"""
+
+# (name, [(file, text, its replacement)], test)
+MUTANTS = [
+    ("acknowledge before the commit",
+     [("storage/store_committer.c", "    struct fz_error err = {0};\n    enum fz_code code = store_report_insert_packed",
+       EARLY + "    struct fz_error err = {0};\n    enum fz_code code = store_report_insert_packed"),
+      ("storage/store_committer.c", "    node->done(node->user, node->packed.item, code, text);\n", "    (void)code;\n    (void)text;\n"),
+      ("storage/store_committer.c", "#include <stdlib.h>\n", "#include <stdlib.h>\n#include <string.h>\n#include <time.h>\n")],
+     "power"),
+    ("no sync of a commit",
+     [("storage/sql/sqlite.c", '"PRAGMA synchronous = FULL;"', '"PRAGMA synchronous = NORMAL;"')], "power"),
+    ("no commit of a database server on its disk",
+     [("storage/sql/postgresql.c", "SELECT set_config('synchronous_commit', 'on', false) \"\n        \"WHERE "
+       "current_setting('synchronous_commit') = 'off'\"", "SELECT set_config('synchronous_commit', 'off', false)\"")],
+     "ledger, the database"),
+    ("the commit's result ignored",
+     [("storage/sql/sql.c", "    enum fz_code code = sql->driver->commit(sql, err);\n    if (code != FZ_OK)\n        return code; "
+       "/* the caller's cleanup rolls back */\n", "    fz_ignore(sql->driver->commit(sql, err));\n")],
+     "ledger, the database"),
+    ("no sync of a blob",
+     [("storage/blob/blob_file.c", "    else if (!there)\n        code = sync_fd(fd, err);\n", "")], "power"),
+    ("no sync of a blob's folder",
+     [("storage/blob/blob_file.c", "    /* Even if it was there: whoever put it may not have come as far as this. */\n"
+       "    if (code == FZ_OK)\n        code = fz_file_sync_parent(path, err);\n", "")], "power"),
+    ("no sync of new folders of blobs",
+     [("storage/blob/blob_file.c", "    return fz_file_sync_parent(at, err); /* DIR, which holds ab */", "    return FZ_OK;")], "power"),
+    ("a blob's name before its bytes",
+     [("storage/blob/blob_file.c", "    else if (!there)\n        code = sync_fd(fd, err);\n    if (code == FZ_OK && !there && "
+       "!link_fd(fd, path))\n        code = copy_fd(blobs, fd, path, err);\n",
+       "    if (code == FZ_OK && !there && !link_fd(fd, path))\n        code = copy_fd(blobs, fd, path, err);\n"
+       "    if (code == FZ_OK && !there)\n        fz_ignore(sync_fd(-1, err));\n")], "power"),
+    ("no fence at the finish",
+     [("storage/store_jobs.c", "FROM jobs WHERE id = $1 AND fence = $2%s", "FROM jobs WHERE id = $1 AND $2 = $2%s")], "contract jobs"),
+    ("no new fence for what is taken from a dead worker",
+     [("storage/store_job_end.c", '"UPDATE jobs SET state = 0, fence = fence + 1, due_ms = 0, "\n                            '
+       '"strikes = strikes - 1', '"UPDATE jobs SET state = 0, due_ms = 0, "\n                            "strikes = strikes - 1')],
+     "contract jobs"),
+    ("the attempt not counted at the claim",
+     [("storage/store_claim.c", '"UPDATE jobs SET state = 1, fence = fence + 1, attempt = attempt + 1, "\n             '
+       '"strikes = strikes + 1, due_ms', '"UPDATE jobs SET state = 1, fence = fence + 1, "\n             "due_ms')], "contract jobs"),
+    ("a lease that is over at once",
+     [("storage/store_claim.c", "sql_int(claim->now + claim->lease_ms)", "sql_int(claim->now)")], "contract jobs"),
+    ("a lease that never ends",
+     [("storage/store_claim.c", "state < 2 AND due_ms > 0 AND (due_ms <= $1 OR (state = 0 AND due_ms > $2) OR \"\n             "
+       "\"(state = 1 AND due_ms > $3))", "state < 2 AND due_ms > 0 AND state = 0 AND (due_ms <= $1 OR \"\n             "
+       "\"(due_ms > $2 AND due_ms <> $3))")], "contract jobs"),
+    ("leases by the calendar",
+     [("storage/sql/sqlite.c", "    *ret_ms = fz_time_monotonic_ms(); /* the calendar", "    *ret_ms = fz_time_now_ms(); /* the calendar")],
+     "clock"),
+    ("a first back-off that grows with restarts",
+     [("storage/store_job_end.c", "back_off_ms(row->outages)", "back_off_ms(job->attempt)")], "contract jobs"),
+    ("duplicates stored twice",
+     [("migrations/sqlite/0001_first.sql", "CREATE UNIQUE INDEX reports_body", "CREATE INDEX reports_body")], "contract reports"),
+    ("an answered duplicate gets another id",
+     [("storage/store_report_insert.c", "        if (item->is_duplicate || item->is_clash)\n", "        if (item->is_clash)\n")],
+     "contract reports"),
+    ("issues counted in another transaction",
+     [("storage/store_finish.c", "    if (code == FZ_OK)\n        code = store_record_end(record, err);\n",
+       "    if (code == FZ_OK)\n        code = sql_commit(&tx, err);\n    if (code == FZ_OK)\n        code = "
+       "sql_begin(store->sql, &tx, err);\n    if (code == FZ_OK)\n        code = store_record_end(record, err);\n")],
+     "ledger, workers at their commits"),
+    ("the job's end in another transaction",
+     [("storage/store_finish.c", "        code = store_learned_add(store, job, done, arena, err);\n",
+       "        code = store_learned_add(store, job, done, arena, err);\n    if (code == FZ_OK) {\n        struct sql *tx = "
+       "store->sql;\n        code = sql_commit(&tx, err);\n        if (code == FZ_OK)\n            code = sql_begin(store->sql, "
+       "&tx, err);\n    }\n")],
+     "ledger, workers at their commits"),
+    ("a death from outside counts against the report",
+     [("storage/store_job_end.c", "    if (child_died) {\n", "    if (child_died || why == FZ_E_UNAVAILABLE) {\n")], "contract jobs"),
+    ("reports queued twice by one symbol file",
+     [("storage/store_finish.c", "project_id = $1 AND ready_seq > $4 ", "project_id = $1 AND ready_seq > $4 - 1 ")], "contract unblock"),
+    ("a symbol file that comes while a report is done is missed",
+     [("storage/store_finish.c", "    *ret = false;\n    if (done->n_waits == 0)", "    *ret = false;\n    if (done->n_waits == 0 || row)")],
+     "contract unblock"),
+    ("a registered symbol file wakes nobody",
+     [("storage/store_finish.c", "    if (code == FZ_OK)\n        code = store_unblock(store, job, symbols, n, last_report, arena, err);\n",
+       "")], "contract unblock"),
+    ("the sweep deletes blobs that are named",
+     [("storage/store_blobs.c", "        if (code == FZ_OK && !named) {", "        if (code == FZ_OK) {")], "blobs"),
+    ("201 before the symbol files are registered",
+     [("storage/store_uploads.c", "\"ON CONFLICT DO NOTHING RETURNING 1\",\n        args",
+       "\"ON CONFLICT DO NOTHING RETURNING 1\",\n        args"),
+      ("storage/store_uploads.c", "VALUES ($1, $2, $3, $4, $5, 'queued', $6, $7, $8)", "VALUES ($1, $2, $3, $4, $5, 'done', $6, $7, $8)")],
+     "blobs"),
+    ("a message of one byte too many",
+     [("server/protocol/fields.c", "len <= max && fz_read_fits(&c->in, len, 1)", "len <= max")], "unit protocol"),
+    ("migrations each for themselves",
+     [("storage/store_migrate.c", "        code = apply(tx, &table[i], err);\n",
+       "        code = apply(tx, &table[i], err);\n        if (code == FZ_OK)\n            code = sql_commit(&tx, err);\n"
+       "        if (code == FZ_OK)\n            code = sql_begin(sql, &tx, err);\n")], "migrations"),
+]
+
+
+def run(command, cwd, limit_s=LIMIT_S):
+    """True if it passes. What it prints is in the copy, in build/mutant.log."""
+    with open(os.path.join(cwd, "build", "mutant.log"), "ab") as log:
+        log.write(f"\n== {' '.join(command)}\n".encode())
+        log.flush()
+        process = subprocess.Popen(command, cwd=cwd, stdout=log, stderr=log, stdin=subprocess.DEVNULL, start_new_session=True)
+        try:
+            return process.wait(limit_s) == 0
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, 15)
+            process.wait(30)
+            return False
+
+
+def build(tree, targets):
+    return run(["cmake", "--build", "build/dev", "--target", *targets], tree, 1200)
+
+
+def copy_tree(tree):
+    os.makedirs(os.path.join(tree, "build"), exist_ok=True)
+    archive = subprocess.Popen(["git", "-C", TOP, "archive", "HEAD"], stdout=subprocess.PIPE)
+    subprocess.run(["tar", "-x", "-C", tree], stdin=archive.stdout, check=True)
+    archive.wait()
+    deps = os.path.join(TOP, "build", "deps")
+    if os.path.isdir(deps) and not os.path.isdir(os.path.join(tree, "build", "deps")):
+        shutil.copytree(deps, os.path.join(tree, "build", "deps"), symlinks=True)
+    return run(["cmake", "--preset", "dev", "-DFZ_TESTS=ON"], tree)
+
+
+def change(tree, edits):
+    """Put the defect in; what the files were. None: a text is not there."""
+    before = {}
+    for path, old, new in edits:
+        full = os.path.join(tree, path)
+        with open(full, encoding="utf-8") as f:
+            text = f.read()
+        before.setdefault(full, text)
+        if text.count(old) != 1:
+            restore(before)
+            return None
+        with open(full, "w", encoding="utf-8") as f:
+            f.write(text.replace(old, new))
+    return before
+
+
+def restore(before):
+    for full, text in before.items():
+        with open(full, "w", encoding="utf-8") as f:
+            f.write(text)
+
+
+def try_mutant(tree, edits, test):
+    targets, command = TESTS[test]
+    before = change(tree, edits)
+    if before is None:
+        return "its text is not there: adapt it"
+    try:
+        if not build(tree, targets):
+            return "does not build"
+        return "NOT CAUGHT" if run(command, tree) else "caught"
+    finally:
+        restore(before)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--tree", default=os.path.join(TOP, "build", "mutants"))
+    parser.add_argument("--list", action="store_true")
+    parser.add_argument("--without-check", action="store_true", help="do not run the tests without a defect first")
+    parser.add_argument("names", nargs="*", help="parts of names")
+    options = parser.parse_args()
+    chosen = [m for m in MUTANTS if not options.names or any(n in m[0] for n in options.names)]
+    if options.list:
+        print("\n".join(f"{name}: {test}" for name, _, test in chosen))
+        return 0
+    if not copy_tree(options.tree):
+        raise SystemExit(f"the copy cannot be configured: {options.tree}/build/mutant.log")
+    bad = 0
+    for test in sorted({m[2] for m in chosen}) if not options.without_check else []:
+        targets, command = TESTS[test]
+        began = time.monotonic()
+        passes = build(options.tree, targets) and run(command, options.tree)
+        bad += not passes
+        print(f"{'passes' if passes else 'FAILS'} without a defect: {test} ({time.monotonic() - began:.0f} s)", flush=True)
+    for name, edits, test in chosen:
+        began = time.monotonic()
+        verdict = try_mutant(options.tree, edits, test)
+        bad += verdict != "caught"
+        print(f"{verdict}: {name} ({test}, {time.monotonic() - began:.0f} s)", flush=True)
+    print(f"{len(chosen)} mutants, {bad} problems")
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
