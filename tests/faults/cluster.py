@@ -14,6 +14,7 @@ LIMIT_S = 60
 
 class Cluster:
     def __init__(self, url):
+        self.url = url
         base = urllib.parse.parse_qs(urllib.parse.urlsplit(url).query)["host"][0]
         self.data = os.path.join(base, "data")
         with open(os.path.join(self.data, "postmaster.opts"), encoding="utf-8") as f:
@@ -73,3 +74,12 @@ class Cluster:
                 return
             if time.monotonic() > end:
                 raise RuntimeError("PostgreSQL does not start")
+
+    def wait_ready(self):
+        """After the death of a backend all others end, and the log is read again."""
+        end = time.monotonic() + LIMIT_S
+        while subprocess.run(["psql", "-q", "-X", self.url, "-c", "SELECT 1"], stdout=subprocess.DEVNULL,
+                             stderr=subprocess.DEVNULL, check=False).returncode != 0:
+            if time.monotonic() > end:
+                raise RuntimeError("PostgreSQL does not come back")
+            time.sleep(0.01)

@@ -102,12 +102,18 @@ class Killer:
             self.reap()
         elif self.server.process:
             self.server.kill_all()
-        self.server.start(60)
+        self.start_server()
 
     def reap(self):
         """What a supervisor left behind ends by itself; it must not hold the port or the jobs of the next one."""
         self.server.process.wait()
         self.server.process = None
+
+    def start_server(self):
+        """serve ends if its database is not there when it starts; one that serves waits for it."""
+        if self.cluster:
+            self.cluster.wait_ready()
+        self.server.start(60)
 
     # ---- moments
 
@@ -115,7 +121,7 @@ class Killer:
         self.server.kill_all()
         at = time.monotonic()
         self.in_a_row = 0
-        self.server.start(60)
+        self.start_server()
         return at
 
     def kill_supervisor(self):
@@ -192,7 +198,7 @@ class Killer:
                 self.server.kill_all()
             else:
                 self.reap()
-            self.server.start(60)
+            self.start_server()
             self.in_a_row = 0
         # The dead one's successor is what comes back, not itself.
         while is_alive(pid) and time.monotonic() < end + 30:
