@@ -130,9 +130,12 @@ test_reclaimed_too_often(void **state)
     const char *why;
     contract_report(c, c->project, "a", id);
     for (unsigned i = 1; i <= 20; i++) {
-        assert_int_equal(contract_claim(c, id).attempt, i);
+        struct store_job job = contract_claim(c, id);
+        assert_int_equal(job.attempt, i);
         assert_ok(c, store_job_reclaim(c->store, is_gone, worker, &n, &c->err));
         assert_int_equal(n, 1);
+        /* Should its worker be alive after all: what it has been told is over, is over. */
+        assert_fails(c, FZ_E_CONFLICT, contract_finish(c, &job, NULL));
     }
     assert_int_equal(contract_claim_all(c, &none, 1), 0);
     assert_int_equal(status_of(c, id, &why), STORE_REPORT_FAILED);

@@ -8,6 +8,7 @@
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
@@ -37,7 +38,9 @@ enum point {
     CHILD_ASKED,      /* between claim and finish */
     STATEMENT_SENT,   /* PostgreSQL: in the middle of a transaction */
     COMMIT_BEFORE,    /* PostgreSQL: before its commit */
-    COMMIT_AFTER      /* PostgreSQL: the commit is on its way */
+    COMMIT_AFTER,     /* PostgreSQL: the commit is on its way */
+    COMMIT_CUT,       /* PostgreSQL: not a kill, the connection is cut before the commit */
+    WAL_FULL,         /* not a kill, the disk is full for one write */
 };
 enum program { ANY, SERVE, WORKER, OTHER };
 
@@ -76,19 +79,34 @@ is_armed(void)
     return control && __atomic_load_n(&control->point, __ATOMIC_ACQUIRE) != NONE;
 }
 
+/* Is this the pass that was asked for? */
+static int
+is_hit(enum point point)
+{
+    if (!is_armed() || control->point != (int32_t)point)
+        return 0;
+    if (control->program != ANY && control->program != (int32_t)me)
+        return 0;
+    if (__atomic_sub_fetch(&control->passes, 1, __ATOMIC_ACQ_REL) != 0)
+        return 0;
+    /* Disarmed before the end: whoever is started next lives. */
+    __atomic_store_n(&control->point, NONE, __ATOMIC_RELEASE);
+    return 1;
+}
+
+static void
+report_hit(pid_t pid)
+{
+    control->killed_pid = pid;
+    __atomic_add_fetch(&control->n_killed, 1, __ATOMIC_ACQ_REL);
+}
+
 static void
 pass(enum point point)
 {
-    if (!is_armed() || control->point != (int32_t)point)
+    if (!is_hit(point))
         return;
-    if (control->program != ANY && control->program != (int32_t)me)
-        return;
-    if (__atomic_sub_fetch(&control->passes, 1, __ATOMIC_ACQ_REL) != 0)
-        return;
-    /* Disarmed before the end: whoever is started next lives. */
-    __atomic_store_n(&control->point, NONE, __ATOMIC_RELEASE);
-    control->killed_pid = getpid();
-    __atomic_add_fetch(&control->n_killed, 1, __ATOMIC_ACQ_REL);
+    report_hit(getpid());
     kill(getpid(), SIGKILL);
 }
 
@@ -120,6 +138,16 @@ place_of(int fd)
 
 /* ---- files ---- */
 
+static int
+is_full(int fd)
+{
+    if (!is_armed() || place_of(fd) != WAL || !is_hit(WAL_FULL))
+        return 0;
+    report_hit(0);
+    errno = ENOSPC;
+    return 1;
+}
+
 static void
 after_write(int fd)
 {
@@ -134,6 +162,8 @@ ssize_t
 pwrite64(int fd, const void *bytes, size_t n, off64_t at)
 {
     NEXT(pwrite64)
+    if (is_full(fd))
+        return -1;
     ssize_t done = next(fd, bytes, n, at);
     after_write(fd);
     return done;
@@ -143,6 +173,8 @@ ssize_t
 pwrite(int fd, const void *bytes, size_t n, off_t at)
 {
     NEXT(pwrite)
+    if (is_full(fd))
+        return -1;
     ssize_t done = next(fd, bytes, n, at);
     after_write(fd);
     return done;
@@ -233,6 +265,10 @@ send(int fd, const void *bytes, size_t n, int flags)
         pass(ANSWER_BEFORE);
     if (commits)
         pass(COMMIT_BEFORE);
+    if (commits && is_hit(COMMIT_CUT)) {
+        shutdown(fd, SHUT_RDWR);
+        report_hit(0);
+    }
     ssize_t done = next(fd, bytes, n, flags);
     if (answers)
         pass(ANSWER_AFTER);

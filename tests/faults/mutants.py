@@ -39,8 +39,8 @@ TESTS = {
     "blobs": (SERVER, ["tests/e2e/test_blobs.py", "--framezero", DEV + "server/framezero", "Blobs.test_deleted_symbols"]),
     "ledger, the database": (SERVER, [WITH_POSTGRESQL, *LEDGER, "--kills", "12", "--only", "immediate,postmaster"]),
     "ledger, workers at their commits": (SERVER, [*LEDGER, "--kills", "25", "--only", "wal_sync_after"]),
-    "ledger, children": (SERVER, [*LEDGER, "--kills", "25", "--only", "child"]),
-    "ledger, all": (SERVER, [*LEDGER, "--kills", "12", "--only", "all,answer_before"]),
+    "ledger, commits that fail": (SERVER, [*LEDGER, "--kills", "20", "--only", "wal_full"]),
+    "ledger, commits that are cut": (SERVER, [WITH_POSTGRESQL, *LEDGER, "--kills", "12", "--only", "commit_cut"]),
 }
 
 EARLY = """    static struct store_report_new early[BATCH_ITEMS];
@@ -70,10 +70,12 @@ MUTANTS = [
      [("storage/sql/postgresql.c", "SELECT set_config('synchronous_commit', 'on', false) \"\n        \"WHERE "
        "current_setting('synchronous_commit') = 'off'\"", "SELECT set_config('synchronous_commit', 'off', false)\"")],
      "ledger, the database"),
-    ("the commit's result ignored",
-     [("storage/sql/sql.c", "    enum fz_code code = sql->driver->commit(sql, err);\n    if (code != FZ_OK)\n        return code; "
-       "/* the caller's cleanup rolls back */\n", "    fz_ignore(sql->driver->commit(sql, err));\n")],
-     "ledger, the database"),
+    ("the result of SQLite's commit ignored",
+     [("storage/sql/sqlite.c", '    return sqlite_script(sql, "COMMIT", err);', '    if (sqlite_script(sql, "COMMIT", err) != FZ_OK)\n'
+       '        sqlite3_exec(self(sql)->db, "ROLLBACK", NULL, NULL, NULL);\n    return FZ_OK;')], "ledger, commits that fail"),
+    ("the result of PostgreSQL's commit ignored",
+     [("storage/sql/postgresql.c", "    PQclear(result);\n    return code;\n}\n\nstatic void\npg_rollback",
+       "    PQclear(result);\n    fz_ignore(code);\n    return FZ_OK;\n}\n\nstatic void\npg_rollback")], "ledger, commits that are cut"),
     ("no sync of a blob",
      [("storage/blob/blob_file.c", "    else if (!there)\n        code = sync_fd(fd, err);\n", "")], "power"),
     ("no sync of a blob's folder",
