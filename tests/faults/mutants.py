@@ -9,6 +9,7 @@ replaces is not there any more.
 """
 
 import argparse
+import filecmp
 import os
 import shutil
 import subprocess
@@ -168,11 +169,27 @@ def build(tree, targets):
     return run(["cmake", "--build", "build/dev", "--target", *targets], tree, 1200)
 
 
+def copy_changed(source, to):
+    """Only files that differ are written, so only they are built again; what else is in `to` stays."""
+    for folder, _, names in os.walk(source):
+        target = os.path.join(to, os.path.relpath(folder, source))
+        os.makedirs(target, exist_ok=True)
+        for name in names:
+            new, old = os.path.join(folder, name), os.path.join(target, name)
+            if not (os.path.isfile(old) and filecmp.cmp(new, old, shallow=False)):
+                shutil.copyfile(new, old)
+                shutil.copymode(new, old)
+
+
 def copy_tree(tree):
+    fresh = tree + ".new"
+    shutil.rmtree(fresh, ignore_errors=True)
+    os.makedirs(fresh)
     os.makedirs(os.path.join(tree, "build"), exist_ok=True)
-    archive = subprocess.Popen(["git", "-C", TOP, "archive", "HEAD"], stdout=subprocess.PIPE)
-    subprocess.run(["tar", "-x", "-C", tree], stdin=archive.stdout, check=True)
-    archive.wait()
+    with subprocess.Popen(["git", "-C", TOP, "archive", "HEAD"], stdout=subprocess.PIPE) as archive:
+        subprocess.run(["tar", "-x", "-C", fresh], stdin=archive.stdout, check=True)
+    copy_changed(fresh, tree)
+    shutil.rmtree(fresh)
     deps = os.path.join(TOP, "build", "deps")
     if os.path.isdir(deps) and not os.path.isdir(os.path.join(tree, "build", "deps")):
         shutil.copytree(deps, os.path.join(tree, "build", "deps"), symlinks=True)
