@@ -37,7 +37,7 @@ TESTS = {
                             DEV + "tests/faults/libkill_shim.so"]),
     "clock": (SERVER, ["tests/e2e/test_clock.py", "--framezero", DEV + "server/framezero", "--shim",
                        DEV + "tests/e2e/libclock_shim.so"]),
-    "blobs": (SERVER, ["tests/e2e/test_blobs.py", "--framezero", DEV + "server/framezero", "Blobs.test_deleted_symbols"]),
+    "blobs": (SERVER, ["tests/e2e/test_blobs.py", "--framezero", DEV + "server/framezero", "Blobs.test_deleted_while_sent_again"]),
     "ledger, the database": (SERVER, [WITH_POSTGRESQL, *LEDGER, "--kills", "12", "--only", "immediate,postmaster"]),
     "ledger, workers at their commits": (SERVER, [*LEDGER, "--kills", "30", "--only", "wal_written,wal_sync_before"]),
     "ledger, commits that fail": (SERVER, [*LEDGER, "--kills", "20", "--only", "wal_full"]),
