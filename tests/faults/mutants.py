@@ -142,8 +142,10 @@ MUTANTS = [
        "\"ON CONFLICT DO NOTHING RETURNING 1\",\n        args"),
       ("storage/store_uploads.c", "VALUES ($1, $2, $3, $4, $5, 'queued', $6, $7, $8)", "VALUES ($1, $2, $3, $4, $5, 'done', $6, $7, $8)")],
      "blobs"),
-    ("a message of one byte too many",
-     [("server/protocol/fields.c", "len <= max && fz_read_fits(&c->in, len, 1)", "len <= max")], "unit protocol"),
+    ("a list longer than its place",
+     [("server/protocol/fields.c", "count <= list->max && fz_read_fits", "fz_read_fits")], "unit protocol"),
+    ("a message that was cut is taken",
+     [("server/protocol/protocol.c", "    if (message.msg_flags & MSG_TRUNC)\n", "    if (message.msg_flags & 0)\n")], "unit protocol"),
     ("migrations each for themselves",
      [("storage/store_migrate.c", "        code = apply(tx, &table[i], err);\n",
        "        code = apply(tx, &table[i], err);\n        if (code == FZ_OK)\n            code = sql_commit(&tx, err);\n"
