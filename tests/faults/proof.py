@@ -49,14 +49,22 @@ class Reader(threading.Thread):
         super().__init__()
         self.server, self.entries, self.wrong = server, entries, wrong
 
+    def get(self, connection, path):
+        """503 is an answer of a server that is busy, not of one that has lost something."""
+        end = time.monotonic() + 60
+        while True:
+            connection.request("GET", path, headers={"Authorization": f"Bearer {self.server.admin_token}"})
+            response = connection.getresponse()
+            raw = response.read()
+            if response.status != 503 or time.monotonic() > end:
+                return response, raw
+            time.sleep(0.05)
+
     def run(self):
         connection = http.client.HTTPConnection("127.0.0.1", self.server.port, timeout=60)
         try:
             for n, (digest, report_id, _) in self.entries:
-                connection.request("GET", f"/api/v1/reports/{report_id}?format=raw",
-                                   headers={"Authorization": f"Bearer {self.server.admin_token}"})
-                response = connection.getresponse()
-                raw = response.read()
+                response, raw = self.get(connection, f"/api/v1/reports/{report_id}?format=raw")
                 if response.status != 200:
                     self.wrong.append(f"report {n}, {report_id}: acknowledged, and now {response.status}")
                 elif hashlib.sha256(raw).hexdigest() != digest:
