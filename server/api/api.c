@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "server/api/api_audit.h"
 #include "server/api/api_events.h"
 #include "server/api/api_handlers.h"
 #include "server/api/api_object.h"
@@ -50,6 +51,11 @@ static const struct api_route own_rows[] = {
     {"POST", "/api/v1/symbolicate", "symbolicate", .scope = STORE_SCOPE_READ, .body = API_BODY_REPORT, .takes = API_TAKES_PASSING, .handle = api_symbolicate},
     {"GET", "/api/v1/project", "project_get", .scope = STORE_SCOPE_READ, .run = api_project_get, .query = ""},
     {"PUT", "/api/v1/project", "project_put", .scope = STORE_SCOPE_ADMIN, .body = API_BODY_JSON, .run = api_project_put, .query = ""},
+    {"GET", "/api/v1/people/{person}", "person_get", .scope = STORE_SCOPE_ADMIN, .run = api_person_get, .query = ""},
+    {"DELETE", "/api/v1/people/{person}", "person_delete", .scope = STORE_SCOPE_ADMIN, .run = api_person_delete, .query = ""},
+    {"GET", "/api/v1/people/{person}/export", "person_export", .scope = STORE_SCOPE_ADMIN, .run = api_person_export, .query = "limit, cursor"},
+    {"GET", "/api/v1/erasures/{id}", "erasure_get", .scope = STORE_SCOPE_ADMIN, .run = api_erasure_get, .query = ""},
+    {"GET", "/api/v1/audit", "audit_list", .scope = STORE_SCOPE_ADMIN, .run = api_audit_list, .query = "action, actor, since, until, limit, cursor"},
     {"POST", "/api/v1/scrubbing/preview", "scrubbing_preview", .scope = STORE_SCOPE_ADMIN, .body = API_BODY_JSON, .run = api_scrub_preview, .query = ""},
     {"GET", "/api/v1/filters", "filter_list", .scope = STORE_SCOPE_READ, .run = api_filter_list, .query = ""},
     {"POST", "/api/v1/filters", "filter_post", .scope = STORE_SCOPE_WRITE, .body = API_BODY_JSON, .run = api_filter_post, .query = ""},
@@ -182,7 +188,15 @@ run_checked(struct api_call *call, struct fz_error *err)
     const struct api_route *route = api_route_of(call->request);
     /* A misspelt filter would otherwise list what the client did not ask for. */
     enum fz_code code = route->query ? api_check_query(call->request, route->query, err) : FZ_OK;
-    return code != FZ_OK ? code : route->run(call, err);
+    struct store_audit entry;
+    bool is_recorded = api_audit_wants(route);
+    if (code == FZ_OK && is_recorded)
+        code = api_audit_read(call, route, &entry, err);
+    if (code == FZ_OK)
+        code = route->run(call, err);
+    if (code == FZ_OK && is_recorded)
+        api_audit_store(call, &entry);
+    return code;
 }
 
 static void

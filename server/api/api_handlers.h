@@ -61,6 +61,11 @@ FZ_MUST_CHECK enum fz_code api_grouping_put(struct api_call *call, struct fz_err
 FZ_MUST_CHECK enum fz_code api_grouping_try(struct api_call *call, struct fz_error *err);
 FZ_MUST_CHECK enum fz_code api_grouping_undo(struct api_call *call, struct fz_error *err);
 FZ_MUST_CHECK enum fz_code api_scrub_preview(struct api_call *call, struct fz_error *err);
+FZ_MUST_CHECK enum fz_code api_audit_list(struct api_call *call, struct fz_error *err);
+FZ_MUST_CHECK enum fz_code api_person_get(struct api_call *call, struct fz_error *err);
+FZ_MUST_CHECK enum fz_code api_person_export(struct api_call *call, struct fz_error *err);
+FZ_MUST_CHECK enum fz_code api_person_delete(struct api_call *call, struct fz_error *err);
+FZ_MUST_CHECK enum fz_code api_erasure_get(struct api_call *call, struct fz_error *err);
 FZ_MUST_CHECK enum fz_code api_project_get(struct api_call *call,
                                            struct fz_error *err); /* api_project.c */
 FZ_MUST_CHECK enum fz_code api_project_put(struct api_call *call, struct fz_error *err);

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "server/api/api_audit.h"
 #include "server/api/api_client.h"
 #include "storage/store.h"
 
@@ -14,8 +15,9 @@ static const char wrong[] = "wrong address or password";
 
 /* One answer, whatever was wrong: who has an account here is a secret. */
 static enum fz_code
-refuse_login(struct api_call *call, struct fz_error *err)
+refuse_login(struct api_call *call, int64_t user_id, struct fz_error *err)
 {
+    api_audit_login(call, "login_failed", user_id, 0);
     api_login_failed(call->api, call->request);
     http_log_note(call->request, "login", "failed");
     call->status = 401;
@@ -36,12 +38,12 @@ finish_password(struct api_call *call, struct fz_error *err)
         return code;
     }
     if (!wait->job.matches)
-        return refuse_login(call, err);
+        return refuse_login(call, wait->user_id, err);
     code = store_user_by_id(call->store, wait->user_id, call->arena, &user, err);
     /* Disabled, deleted, or with another password since. */
     if (code == FZ_E_NOT_FOUND || (code == FZ_OK && (user.is_disabled || !user.password ||
                                                      strcmp(user.password, wait->job.hash) != 0)))
-        return refuse_login(call, err);
+        return refuse_login(call, wait->user_id, err);
     return code == FZ_OK ? web_begin_session(call, &session, 200, err) : code;
 }
 

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "server/api/api_audit.h"
 
 enum {
     LOGIN_S = 15 * 60, /* to log in at the provider */
@@ -142,13 +143,16 @@ answer_end(struct api_call *call, struct fz_error *err)
     /* Again: others may have failed from this address meanwhile. */
     if (api_login_may(call->api, call->request, NULL) != FZ_OK)
         return web_oidc_refuse(call, WEB_OIDC_MANY, NULL, web_oidc_login_page);
-    if (login->result == FZ_E_DENIED)
+    if (login->result == FZ_E_DENIED) {
         api_login_failed(call->api, call->request);
+        api_audit_login(call, "login_failed", 0, 0);
+    }
     if (login->result != FZ_OK)
         return web_oidc_refuse(call, reason_of(login->result), login->err.text, login->next);
     enum fz_code code = web_oidc_find_user(call, &login->identity, &session.user_id, &reason, err);
     if (code == FZ_OK && reason != WEB_OIDC_FINE) {
         api_login_failed(call->api, call->request);
+        api_audit_login(call, "login_failed", session.user_id, 0);
         return web_oidc_refuse(call, reason, NULL, login->next);
     }
     if (code == FZ_OK)

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/json/write.h"
+#include "server/api/api_audit.h"
 #include "server/web/login_oidc.h"
 #include "storage/store.h"
 
@@ -311,6 +312,7 @@ web_open_session(struct api_call *call, struct store_web_session *session, struc
         code = store_web_session_find(call->store, &limits, secret, call->arena, session, err);
     if (code != FZ_OK)
         return code;
+    api_audit_login(call, "login", session->user_id, session->token_id);
     api_senders_changed(call->api);
     web_set_cookie(call, api_cookie_name(call->api, call->request), secret, limits.max_ms / 1000);
     http_add_header(call->request, "Cache-Control", "no-store");

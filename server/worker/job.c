@@ -10,9 +10,12 @@
 #include "storage/store_blobs.h"
 #include "storage/store_chunks.h"
 #include "storage/store_learned.h"
+#include "storage/store_person.h"
 
 enum {
     EVERY_MS = 60 * 1000,
+    EVERY_ERASE_MS = 5 * 1000,
+    ERASE_STEPS = 5,
     EVERY_GARBAGE_MS = 1000,
     GARBAGE_AT_ONCE = 16,
     EVERY_LEARNED_MS = 10 * 60 * 1000,
@@ -131,10 +134,30 @@ sweep_blobs(struct worker *w, int64_t now)
         fz_log(FZ_LOG_INFO, "old rows deleted", "n=%llu", (unsigned long long)n_rows);
 }
 
+/* What a request to erase a person has left, or a process that was killed. */
+static void
+erase(struct worker *w, int64_t now)
+{
+    struct fz_error err;
+    bool more = true;
+    if (w->erased_ms != 0 && now - w->erased_ms < EVERY_ERASE_MS)
+        return;
+    w->erased_ms = now;
+    for (int n = 0; more && n < ERASE_STEPS; n++) {
+        if (store_erasure_step(w->store, &more, &err) != FZ_OK) {
+            job_warn("a person cannot be erased", &err);
+            return;
+        }
+    }
+    if (more)
+        w->erased_ms = 0; /* go on after the next job */
+}
+
 void
 worker_clean_up(struct worker *w)
 {
     int64_t now = fz_time_monotonic_ms();
+    erase(w, now);
     sweep_learned(w, now);
     sweep_blobs(w, now);
     if (w->swept_ms != 0 && now - w->swept_ms < EVERY_MS)

@@ -65,9 +65,10 @@ struct worker {
     size_t n_held;
     struct job_made made[JOB_BATCH]; /* of one project */
     size_t n_made;
-    int64_t beat_ms;                  /* monotonic: when the leases were renewed last */
-    int64_t swept_ms;                 /* monotonic: when old chunks were deleted last */
-    int64_t checked_ms;               /* monotonic: when the schema was looked at last */
+    int64_t beat_ms;    /* monotonic: when the leases were renewed last */
+    int64_t erased_ms;  /* monotonic: when people were looked for that are to be erased */
+    int64_t swept_ms;   /* monotonic: when old chunks were deleted last */
+    int64_t checked_ms; /* monotonic: when the schema was looked at last */
     int64_t collected_ms, scanned_ms; /* monotonic: when unnamed blobs were deleted, looked for */
     int64_t regroup_due_ms, regroup_logged_ms; /* monotonic: of worker_regroup() */
     uint64_t n_regrouped; /* since the last time that there was nothing to do */

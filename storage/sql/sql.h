@@ -196,6 +196,7 @@ struct sql_driver {
     const char *text_part;
     /* Have a new text of terms found by its parts; NULL: an index does so by itself. */
     const char *text_added;
+    const char *text_removed; /* the same of a text that goes, "$2" as it was */
     bool has_one_writer;      /* whoever is in a transaction is alone */
     bool plans_by_size;       /* of tables, as they are when a statement is prepared */
     const char *begin;        /* start to write */

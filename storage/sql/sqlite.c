@@ -453,6 +453,8 @@ sql_sqlite_create(struct sql **ret, struct fz_error *err)
         .numbers_close = ']',
         .text_part = "id IN (SELECT rowid FROM term_texts WHERE text MATCH ",
         .text_added = "INSERT INTO term_texts (rowid, text) VALUES ($1, $2)",
+        .text_removed =
+            "INSERT INTO term_texts (term_texts, rowid, text) VALUES ('delete', $1, $2)",
         .has_one_writer = true,
         /* IMMEDIATE: a transaction that starts by reading could not become a writer any more once
          * another connection has written. */

@@ -245,10 +245,10 @@ def symbols(token, zipped, slice_bytes):
     return found
 
 
-def crash(function, signal):
+def crash(function, signal, **more):
     frames = [{"address": "0x100001000", "function": function}]
     image = {"uuid": UUID, "name": "Shop", "path": "/X/Shop.app/Shop", "address": "0x100000000", "size": 65536}
-    return json.dumps({"framezero": 1, "crash": {"signal": signal}, "images": [image],
+    return json.dumps({"framezero": 1, "crash": {"signal": signal}, "images": [image], **more,
                        "threads": [{"index": 0, "crashed": True, "frames": frames}]}).encode()
 
 
@@ -261,6 +261,7 @@ def issues(server):
             numbers = [1, 2]
             break
         numbers.append(report["issue"]["number"])
+    server.request("POST", "/api/v1/reports?wait=20", body=crash("other()", "SIGABRT", user={"id": "u-7"}))
     pay, checkout = f"/api/v1/issues/{numbers[0]}", f"/api/v1/issues/{numbers[1]}"
     return {
         ("PATCH", "/api/v1/issues/{number}"):
@@ -275,6 +276,11 @@ def issues(server):
             Request("/api/v1/grouping", json.dumps({"rules": "skip function pay*\n"}).encode()),
         ("POST", "/api/v1/grouping/dry-run"):
             Request("/api/v1/grouping/dry-run", json.dumps({"rules": "skip function check*\n"}).encode()),
+        ("GET", "/api/v1/people/{person}"): Request("/api/v1/people/u-7"),
+        ("GET", "/api/v1/people/{person}/export"): Request("/api/v1/people/u-7/export?limit=1"),
+        ("DELETE", "/api/v1/people/{person}"): Request("/api/v1/people/u-7"),
+        ("GET", "/api/v1/erasures/{id}"): Request("/api/v1/erasures/1"),
+        ("GET", "/api/v1/audit"): Request("/api/v1/audit?limit=5&action=project_put"),
         ("POST", "/api/v1/scrubbing/preview"):
             Request("/api/v1/scrubbing/preview", json.dumps({"scrub_rules": ["text:crash*"]}).encode()),
         ("POST", "/api/v1/grouping/undo"): Request("/api/v1/grouping/undo", b"{}"),

@@ -8,6 +8,7 @@ import { useStore } from "../lib/store.js";
 import { ago, fullTime } from "../lib/time.js";
 import { Snippets } from "./first_run/snippets.js";
 import { Alerts } from "./settings/alerts.js";
+import { Audit } from "./settings/audit.js";
 import { General } from "./settings/general.js";
 import { Privacy, Rules } from "./settings/rules.js";
 import { Once, Account, Users } from "./settings/users.js";
@@ -92,6 +93,7 @@ const SECTIONS = [
     { name: "alerts", text: "Alerts", role: "admin", View: Alerts },
     { name: "grouping", text: "Grouping", role: "admin", View: Rules },
     { name: "privacy", text: "Privacy", role: "admin", View: Privacy },
+    { name: "audit", text: "Audit log", role: "admin", View: Audit },
     { name: "users", text: "Users", role: "admin", View: Users },
     { name: "account", text: "Your account", role: "viewer", View: Account, isOfUser: true },
 ];
