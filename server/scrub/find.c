@@ -1,34 +1,20 @@
 #include "server/scrub/find.h"
 
 /* What may begin, or be the middle of, a pattern. */
-enum { AT = 1, PLUS, ASSIGN, SLASH, QUOTE, DASH, DIGIT, LETTER };
+enum { AT = 1, PLUS, ASSIGN, SLASH, QUOTE, DASH, DIGIT, LETTER, LINE };
 
-static int
-class_of(uint8_t c)
-{
-    if (scrub_is_letter(c))
-        return LETTER;
-    if (scrub_is_digit(c))
-        return DIGIT;
-    switch (c) {
-    case '@':
-        return AT;
-    case '+':
-        return PLUS;
-    case '=':
-    case ':':
-        return ASSIGN;
-    case '/':
-        return SLASH;
-    case '\'':
-    case 0xe2:
-        return QUOTE;
-    case '-':
-        return DASH;
-    default:
-        return 0;
-    }
-}
+/* clang-format off */
+static const uint8_t classes[256] = {
+    ['@'] = AT, ['+'] = PLUS, ['='] = ASSIGN, [':'] = ASSIGN, ['/'] = SLASH, ['\''] = QUOTE, [0xe2] = QUOTE, ['-'] = DASH, ['_'] = LINE,
+    ['0'] = DIGIT, ['1'] = DIGIT, ['2'] = DIGIT, ['3'] = DIGIT, ['4'] = DIGIT, ['5'] = DIGIT, ['6'] = DIGIT, ['7'] = DIGIT, ['8'] = DIGIT, ['9'] = DIGIT,
+    ['A'] = LETTER, ['B'] = LETTER, ['C'] = LETTER, ['D'] = LETTER, ['E'] = LETTER, ['F'] = LETTER, ['G'] = LETTER, ['H'] = LETTER, ['I'] = LETTER,
+    ['J'] = LETTER, ['K'] = LETTER, ['L'] = LETTER, ['M'] = LETTER, ['N'] = LETTER, ['O'] = LETTER, ['P'] = LETTER, ['Q'] = LETTER, ['R'] = LETTER,
+    ['S'] = LETTER, ['T'] = LETTER, ['U'] = LETTER, ['V'] = LETTER, ['W'] = LETTER, ['X'] = LETTER, ['Y'] = LETTER, ['Z'] = LETTER,
+    ['a'] = LETTER, ['b'] = LETTER, ['c'] = LETTER, ['d'] = LETTER, ['e'] = LETTER, ['f'] = LETTER, ['g'] = LETTER, ['h'] = LETTER, ['i'] = LETTER,
+    ['j'] = LETTER, ['k'] = LETTER, ['l'] = LETTER, ['m'] = LETTER, ['n'] = LETTER, ['o'] = LETTER, ['p'] = LETTER, ['q'] = LETTER, ['r'] = LETTER,
+    ['s'] = LETTER, ['t'] = LETTER, ['u'] = LETTER, ['v'] = LETTER, ['w'] = LETTER, ['x'] = LETTER, ['y'] = LETTER, ['z'] = LETTER,
+};
+/* clang-format on */
 
 struct scrub_find
 scrub_find_start(struct fz_span text, unsigned kinds)
@@ -70,10 +56,8 @@ match(struct scrub_find *f, size_t at, struct scrub_match *ret)
 {
     struct fz_span text = f->text;
     uint8_t c = text.data[at];
-    int class = class_of(c);
-    if (class == 0 && c != '_')
-        return false;
-    if (class && class < DIGIT && match_sign(f, at, class, ret))
+    int class = classes[c];
+    if (class < DIGIT && match_sign(f, at, class, ret))
         return true;
     if (at >= f->run_end && scrub_is_base64(c) && scrub_find_run(f, at, ret))
         return true;
@@ -91,7 +75,12 @@ bool
 scrub_find_next(struct scrub_find *f, struct scrub_match *ret)
 {
     for (; f->pos < f->text.len; f->pos++) {
-        f->is_quoted = f->is_quoted || (f->is_value && f->text.data[f->pos] == '"');
+        uint8_t c = f->text.data[f->pos];
+        f->is_quoted = f->is_quoted || (f->is_value && c == '"');
+        /* Most are none that matters, or in the middle of a word. */
+        if (classes[c] == 0 || (classes[c] == LETTER && f->pos < f->run_end && f->pos > 0 &&
+                                classes[f->text.data[f->pos - 1]] == LETTER))
+            continue;
         if (!match(f, f->pos, ret) || !(f->kinds & (1u << ret->kind)) || ret->end <= f->floor)
             continue;
         if (ret->start < f->floor)

@@ -15,7 +15,7 @@
 #include "base/text.h"
 #include "server/scrub/text.h"
 
-enum { DEPTH_MAX = 128, NAME_MAX_LEN = 96, HASH_SHOWN = 4 };
+enum { DEPTH_MAX = 128, NAME_MAX_LEN = 96, HASH_SHOWN = 4, PLAIN_NAME = 24 };
 
 struct level {
     bool is_object, expects_key, is_kept, is_user, is_device, is_id;
@@ -26,6 +26,7 @@ struct pass {
     struct scrub *scrub;
     struct fz_span json;
     size_t at;
+    size_t start, done; /* of the token that is looked at; all before `done` is in `out` */
     struct fz_buffer *out;
     struct level levels[DEPTH_MAX];
     size_t depth;
@@ -140,10 +141,19 @@ judge(const struct pass *p, const struct level *in, struct fz_span name)
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
+/* Up to the token, which is replaced. Most JSON has nothing to replace, and is not copied at all. */
+static void
+copy_before(struct pass *p)
+{
+    fz_buffer_append(p->out, p->json.data + p->done, p->start - p->done);
+    p->done = p->at;
+}
+
 static void
 write_mark(struct pass *p, struct fz_span value)
 {
     enum scrub_kind kind = p->next.hides;
+    copy_before(p);
     size_t from = p->out->len + 1;
     bool stands_for_user =
         p->has_pseudonyms && p->depth == 1 && (kind == SCRUB_EMAIL || kind == SCRUB_USER);
@@ -183,18 +193,17 @@ write_string(struct pass *p, struct fz_span quoted)
     }
     struct fz_span done = scrub_span(p->scrub, text, p->next.is_id);
     if (done.data == text.data)
-        fz_buffer_append(p->out, quoted.data, quoted.len);
-    else
-        fz_text_json_append(p->out, done);
+        return;
+    copy_before(p);
+    fz_text_json_append(p->out, done);
 }
 
 static bool
 is_mark(struct fz_span quoted)
 {
-    for (int kind = 0; kind < SCRUB_KINDS; kind++) {
+    for (int kind = 0; quoted.data[1] == '[' && kind < SCRUB_KINDS; kind++) {
         size_t len = strlen(scrub_kind_names[kind]);
-        if (quoted.len >= len + 4 && quoted.data[1] == '[' &&
-            memcmp(quoted.data + 2, scrub_kind_names[kind], len) == 0 &&
+        if (quoted.len >= len + 4 && memcmp(quoted.data + 2, scrub_kind_names[kind], len) == 0 &&
             quoted.data[quoted.len - 2] == ']')
             return true;
     }
@@ -209,8 +218,8 @@ write_value(struct pass *p, struct fz_span value)
     bool is_empty = is_string && value.len == 2;
     if (p->next.is_kept || is_empty || (is_string && is_mark(value)) ||
         (!is_string && !(is_number && p->next.hides != SCRUB_KINDS)))
-        fz_buffer_append(p->out, value.data, value.len);
-    else if (p->next.hides != SCRUB_KINDS)
+        return;
+    if (p->next.hides != SCRUB_KINDS)
         write_mark(p, value);
     else
         write_string(p, value);
@@ -259,7 +268,6 @@ step(struct pass *p)
     uint8_t c = p->json.data[p->at];
     struct level *level = p->depth ? &p->levels[p->depth - 1] : NULL;
     if (c != '"' && strchr(" \t\r\n,:{}[]", c)) {
-        fz_buffer_char(p->out, (char)c);
         p->at++;
         if (c == '{' || c == '[')
             open_level(p, c == '{');
@@ -276,6 +284,7 @@ step(struct pass *p)
         p->failed = true;
         return;
     }
+    p->start = p->at;
     p->at += token.len;
     if (!level || !level->expects_key) {
         write_value(p, token);
@@ -284,7 +293,8 @@ step(struct pass *p)
     /* A name may be that of a person. */
     level->expects_key = false;
     p->next = (struct level){.hides = SCRUB_KINDS, .is_id = true};
-    write_string(p, token);
+    if (token.len > PLAIN_NAME || p->scrub->rules->n_text || memchr(token.data, '@', token.len))
+        write_string(p, token);
     p->next = judge(p, level, fz_span_make(token.data + 1, token.len >= 2 ? token.len - 2 : 0));
 }
 
@@ -310,6 +320,7 @@ scrub_json(struct scrub *scrub, const char *json, enum scrub_top top)
     }
     if (scrub_count(scrub) == before)
         return json;
+    fz_buffer_append(&out, pass.json.data + pass.done, pass.json.len - pass.done);
     const char *copy = out.failed ? NULL : fz_arena_text(scrub->arena, fz_buffer_span(&out));
     if (!copy)
         scrub->failed = true;

@@ -202,7 +202,9 @@ scrub_kind_of_name(struct fz_span name)
             plain[n++] = (char)(c | 0x20);
     }
     plain[n] = '\0';
-    for (size_t i = 0; i < FZ_ARRAY_LEN(rows); i++) {
+    /* All of them have one of these. */
+    bool may_be = strstr(plain, "ip") || strstr(plain, "name") || strstr(plain, "addr");
+    for (size_t i = 0; may_be && i < FZ_ARRAY_LEN(rows); i++) {
         if (rows[i].is_part ? strstr(plain, rows[i].name) != NULL
                             : strcmp(plain, rows[i].name) == 0)
             return rows[i].kind;

@@ -31,6 +31,10 @@ measure(const struct scrub_find *f, size_t at)
         /* In prose a slash is that of a path. */
         if (!scrub_is_base64(c) || (c == '/' && !f->is_value))
             break;
+    }
+    /* Nearly all are words. */
+    for (size_t i = 0; run.n >= RUN_MIN && i < run.n; i++) {
+        uint8_t c = f->text.data[at + i];
         int kind = scrub_is_digit(c) ? 1 : c >= 'a' && c <= 'z' ? 2 : scrub_is_letter(c) ? 3 : 4;
         n_hex = is_hex(c) ? n_hex + 1 : 0;
         run.longest_hex = n_hex > run.longest_hex ? n_hex : run.longest_hex;
@@ -132,9 +136,10 @@ scrub_find_known(const struct scrub_find *f, size_t at, struct scrub_match *ret)
     struct fz_span text = f->text;
     for (size_t i = 0; i < FZ_ARRAY_LEN(rows); i++) {
         const struct known *row = &rows[i];
+        if ((uint8_t)row->text[0] != text.data[at])
+            continue;
         size_t len = strlen(row->text), n = 0;
-        if ((uint8_t)row->text[0] != text.data[at] || text.len - at < len ||
-            memcmp(text.data + at, row->text, len) != 0)
+        if (text.len - at < len || memcmp(text.data + at, row->text, len) != 0)
             continue;
         if (row->n == 0) {
             *ret = (struct scrub_match){at, pem_end(text, at), SCRUB_TOKEN};

@@ -9,7 +9,7 @@
 
 #include "base/attr.h"
 
-enum { WORD_MAX = 32, WORDS_KEPT = 3 };
+enum { WORD_MAX = 32, WORDS_KEPT = 3, PART_MIN = 6, PART_LONG = 16 };
 
 struct entry {
     const char *word;
@@ -86,15 +86,17 @@ is_one_word(const char *word, enum scrub_words_of of)
 {
     size_t len = strlen(word);
     for (size_t i = 0; i < FZ_ARRAY_LEN(entries); i++) {
-        size_t n = strlen(entries[i].word);
-        if (of == SCRUB_WORDS_OF_TYPE && entries[i].not_of_types)
+        /* Nearly all words end here. */
+        if (entries[i].word[0] != word[0] || entries[i].word[1] != word[1] ||
+            (of == SCRUB_WORDS_OF_TYPE && entries[i].not_of_types))
             continue;
+        size_t n = strlen(entries[i].word);
         bool is_plural = len == n + 1 && word[n] == 's';
         if ((len == n || is_plural) && memcmp(word, entries[i].word, n) == 0)
             return true;
     }
-    for (size_t i = 0; i < FZ_ARRAY_LEN(parts); i++) {
-        if (strstr(word, parts[i]))
+    for (size_t i = 0; len >= PART_MIN && i < FZ_ARRAY_LEN(parts); i++) {
+        if ((len >= PART_LONG || strlen(parts[i]) <= len) && strstr(word, parts[i]))
             return true;
     }
     return false;
@@ -105,6 +107,8 @@ is_compound(const char *joined)
 {
     size_t len = strlen(joined);
     for (size_t i = 0; i < FZ_ARRAY_LEN(compounds); i++) {
+        if (compounds[i][0] != joined[0] || compounds[i][1] != joined[1])
+            continue;
         size_t n = strlen(compounds[i]);
         /* "apiKeys" as well. */
         bool is_plural = len == n + 1 && joined[n] == 's';
