@@ -46,12 +46,12 @@ store_person_get(struct store *store, int64_t project_id, const char *id, struct
 }
 
 enum fz_code
-store_person_reports(struct store *store, int64_t project_id, const char *id, const char *after,
-                     size_t limit, struct fz_arena *arena, const char ***ret, size_t *ret_n,
-                     struct fz_error *err)
+store_person_reports(struct store *store, const struct store_person_query *query,
+                     struct fz_arena *arena, const char ***ret, size_t *ret_n, struct fz_error *err)
 {
-    const struct sql_value args[] = {sql_int(project_id), sql_text(id),
-                                     sql_text(after ? after : ""), sql_int((int64_t)limit)};
+    const struct sql_value args[] = {sql_int(query->project_id), sql_text(query->id),
+                                     sql_text(query->after ? query->after : ""),
+                                     sql_int((int64_t)query->limit)};
     FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
     struct sql_list list = {.arena = arena, .item = sizeof(const char *)};
     enum fz_code code =
@@ -103,8 +103,8 @@ delete_some(struct store *store, const struct erasure *e, struct fz_arena *arena
             struct fz_error *err)
 {
     const char **ids = NULL;
-    enum fz_code code =
-        store_person_reports(store, e->project_id, e->user, NULL, AT_ONCE, arena, &ids, ret_n, err);
+    const struct store_person_query query = {e->project_id, e->user, NULL, AT_ONCE};
+    enum fz_code code = store_person_reports(store, &query, arena, &ids, ret_n, err);
     for (size_t i = 0; code == FZ_OK && i < *ret_n; i++) {
         code = store_report_delete(store, e->project_id, ids[i], err);
         /* By another process meanwhile. */

@@ -20,9 +20,15 @@ struct store_person {
 /* NOT_FOUND: nothing is known of the id. */
 FZ_MUST_CHECK enum fz_code store_person_get(struct store *store, int64_t project_id, const char *id,
                                             struct store_person *ret, struct fz_error *err);
-/* Ids of the user's reports after `after` (NULL = from the start), in the order of the ids. */
-FZ_MUST_CHECK enum fz_code store_person_reports(struct store *store, int64_t project_id,
-                                                const char *id, const char *after, size_t limit,
+struct store_person_query {
+    int64_t project_id;
+    const char *id;
+    const char *after; /* NULL = from the start */
+    size_t limit;
+};
+/* Ids of the user's reports after `after`, in the order of the ids. */
+FZ_MUST_CHECK enum fz_code store_person_reports(struct store *store,
+                                                const struct store_person_query *query,
                                                 struct fz_arena *arena, const char ***ret,
                                                 size_t *ret_n, struct fz_error *err);
 

@@ -104,9 +104,11 @@ api_person_export(struct api_call *call, struct fz_error *err)
         code = store_person_get(call->store, call->project_id, id, &person, err);
     /* One more, to know whether it is the last page. */
     if (code == FZ_OK)
-        code = store_person_reports(call->store, call->project_id, id,
-                                    http_query(call->request, "cursor"), limit + 1, call->arena,
-                                    &ids, &n, err);
+        code = store_person_reports(
+            call->store,
+            &(struct store_person_query){call->project_id, id, http_query(call->request, "cursor"),
+                                         limit + 1},
+            call->arena, &ids, &n, err);
     while (code == FZ_OK && i < n && i < limit && out.len < PAGE_BYTES)
         code = append_line(call, ids[i++], &out, err);
     if (code == FZ_OK)

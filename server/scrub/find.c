@@ -77,7 +77,7 @@ scrub_find_next(struct scrub_find *f, struct scrub_match *ret)
     for (; f->pos < f->text.len; f->pos++) {
         uint8_t c = f->text.data[f->pos];
         f->is_quoted = f->is_quoted || (f->is_value && c == '"');
-        /* Most are none that matters, or in the middle of a word. */
+        /* Most begin nothing, or are in the middle of a word. */
         if (classes[c] == 0 || (classes[c] == LETTER && f->pos < f->run_end && f->pos > 0 &&
                                 classes[f->text.data[f->pos - 1]] == LETTER))
             continue;
