@@ -217,21 +217,37 @@ merge_all(struct fz_hll *into, struct fz_reader *r, struct fz_error *err)
     return FZ_OK;
 }
 
-/* Read twice: nothing is merged of one that is not sound. */
+/* The registers that are left, if all are sound: nothing is merged of a counter that is not. */
 static enum fz_code
-merge_few(struct fz_hll *into, struct fz_reader *r, bool only_check, struct fz_error *err)
+read_few(struct fz_reader *r, struct fz_span *ret, struct fz_error *err)
 {
-    while (fz_read_left(r) > 0 && !r->failed) {
-        uint16_t at = fz_read_u16(r);
-        uint8_t rank = fz_read_u8(r);
-        if (r->failed)
-            break;
-        if (at >= FZ_HLL_REGISTERS || rank > RANK_MAX)
-            return odd_register(err);
-        if (!only_check && rank > into->registers[at])
-            into->registers[at] = rank;
+    size_t len = fz_read_left(r);
+    struct fz_span bytes = fz_read_bytes(r, len - len % FEW_BYTES);
+    unsigned odd = 0;
+    if (len % FEW_BYTES) { /* which fails */
+        fz_read_u16(r);
+        fz_read_u8(r);
     }
-    return fz_read_done(r, err);
+    enum fz_code code = fz_read_done(r, err);
+    if (code != FZ_OK)
+        return code;
+    for (size_t i = 0; i < bytes.len; i += FEW_BYTES)
+        odd |= (unsigned)(bytes.data[i + 1] >= FZ_HLL_REGISTERS >> 8) |
+               (unsigned)(bytes.data[i + 2] > RANK_MAX);
+    if (odd)
+        return odd_register(err);
+    *ret = bytes;
+    return FZ_OK;
+}
+
+static void
+merge_few(struct fz_hll *into, struct fz_span bytes)
+{
+    for (size_t i = 0; i < bytes.len; i += FEW_BYTES) {
+        uint8_t *at = &into->registers[bytes.data[i] | bytes.data[i + 1] << 8],
+                rank = bytes.data[i + 2];
+        *at = rank > *at ? rank : *at;
+    }
 }
 
 static enum fz_code
@@ -240,12 +256,12 @@ merge_halves(struct fz_hll *into, struct fz_reader *r, struct fz_error *err)
     struct fz_hll from;
     uint8_t lowest = fz_read_u8(r), highest = 0;
     struct fz_span bytes = fz_read_bytes(r, HALVES);
-    struct fz_reader first = *r;
+    struct fz_span few;
     enum fz_code code = fz_read_done(r, err);
     if (code == FZ_OK && lowest > RANK_MAX)
         code = odd_register(err);
     if (code == FZ_OK)
-        code = merge_few(into, &first, true, err);
+        code = read_few(r, &few, err);
     if (code != FZ_OK)
         return code;
     for (size_t i = 0; i < HALVES; i++) {
@@ -257,7 +273,8 @@ merge_halves(struct fz_hll *into, struct fz_reader *r, struct fz_error *err)
     if (highest > RANK_MAX)
         return odd_register(err);
     merge(into->registers, from.registers);
-    return merge_few(into, r, false, err);
+    merge_few(into, few);
+    return FZ_OK;
 }
 
 enum fz_code
@@ -273,7 +290,9 @@ fz_hll_merge_encoded(struct fz_hll *into, struct fz_span bytes, struct fz_error 
         return merge_halves(into, &r, err);
     if (form != FORM_FEW)
         return odd_register(err);
-    struct fz_reader first = r;
-    enum fz_code code = merge_few(into, &first, true, err);
-    return code == FZ_OK ? merge_few(into, &r, false, err) : code;
+    struct fz_span few;
+    enum fz_code code = read_few(&r, &few, err);
+    if (code == FZ_OK)
+        merge_few(into, few);
+    return code;
 }
