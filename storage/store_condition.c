@@ -89,10 +89,17 @@ store_ids_sort(struct store_ids *ids)
     ids->n = n;
 }
 
+size_t
+store_ids_find(const struct store_ids *ids, int64_t id)
+{
+    const int64_t *found = ids->n ? bsearch(&id, ids->list, ids->n, sizeof(id), compare_ids) : NULL;
+    return found ? (size_t)(found - ids->list) : ids->n;
+}
+
 bool
 store_ids_have(const struct store_ids *ids, int64_t id)
 {
-    return ids->n && bsearch(&id, ids->list, ids->n, sizeof(id), compare_ids) != NULL;
+    return store_ids_find(ids, id) < ids->n;
 }
 
 static void

@@ -38,6 +38,8 @@ FZ_MUST_CHECK enum fz_code store_ids_put(struct store_ids *ids, int64_t id, stru
                                          struct fz_error *err);
 void store_ids_sort(struct store_ids *ids);
 bool store_ids_have(const struct store_ids *ids, int64_t id);
+/* Its place in the sorted list; ids->n: it is not there. */
+size_t store_ids_find(const struct store_ids *ids, int64_t id);
 /* Append " IN (...)": what is before it is one of them. */
 void store_sql_in(struct store_sql *q, const struct store_ids *ids);
 /* Append the ids that the query `text` gives. */

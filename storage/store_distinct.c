@@ -4,13 +4,15 @@
 #include <string.h>
 
 #include "base/attr.h"
+#include "base/list.h"
 
 /* A pair is the group, then the user, then one bit for the mark. */
 enum { USER_BITS = 40, GROUP_SHIFT = USER_BITS + 1, GROUPS_MAX = 1 << (64 - GROUP_SHIFT) };
 enum {
     ROOM_MIN = 1 << 12,
-    PAIRS_MAX = 1 << 25,   /* half a gigabyte with what is sorted */
-    SQUEEZE_FROM = 1 << 22 /* before there is more room, each pair is kept once */
+    PAIRS_MAX = 1 << 25,    /* half a gigabyte with what is sorted */
+    SQUEEZE_FROM = 1 << 22, /* before there is more room, each pair is kept once */
+    PAGES_MAX = 1 << 16     /* of a set: its table is half a megabyte then */
 };
 
 /* Users of one group, each once: bits where they are dense, else a hash table. */
@@ -18,6 +20,14 @@ struct table {
     uint64_t *slots;
     size_t room; /* slots */
 };
+
+static void
+drop_bits(struct store_distinct_bits *set)
+{
+    for (size_t page = 0; page < set->n_pages; page++)
+        free(set->pages[page]);
+    free(set->pages);
+}
 
 void
 store_distinct_deinit(struct store_distinct *distinct)
@@ -28,6 +38,15 @@ store_distinct_deinit(struct store_distinct *distinct)
     free(distinct->sorted);
     distinct->pairs = distinct->sorted = NULL;
     distinct->n = distinct->room = 0;
+    for (size_t i = 0; i < distinct->n_sets; i++) {
+        drop_bits(&distinct->sets[i].seen);
+        drop_bits(&distinct->sets[i].marked);
+    }
+    free(distinct->sets);
+    free(distinct->set_of);
+    distinct->sets = NULL;
+    distinct->set_of = NULL;
+    distinct->n_sets = distinct->room_sets = 0;
 }
 
 static uint64_t
@@ -162,12 +181,64 @@ grow(struct store_distinct *distinct, struct fz_error *err)
 }
 
 enum fz_code
-store_distinct_add(struct store_distinct *distinct, uint32_t group, int64_t user, bool is_marked,
-                   struct fz_error *err)
+store_distinct_expect(struct store_distinct *distinct, uint32_t group, struct fz_error *err)
+{
+    if (!distinct->set_of)
+        distinct->set_of = calloc((size_t)distinct->n_groups + 1, sizeof(*distinct->set_of));
+    struct store_distinct_set *sets = distinct->set_of
+                                          ? fz_list_grow(NULL, distinct->sets, &distinct->room_sets,
+                                                         distinct->n_sets + 1, sizeof(*sets))
+                                          : NULL;
+    if (!sets)
+        return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
+    distinct->sets = sets;
+    sets[distinct->n_sets++] = (struct store_distinct_set){.seen.pages = NULL};
+    distinct->set_of[group] = (uint32_t)distinct->n_sets;
+    return FZ_OK;
+}
+
+static enum fz_code
+make_page(struct store_distinct_bits *set, uint64_t page, struct fz_error *err)
+{
+    if (page >= set->n_pages) {
+        size_t n = page + 1 > 2 * set->n_pages ? page + 1 : 2 * set->n_pages;
+        uint64_t **pages = realloc(set->pages, n * sizeof(uint64_t *));
+        if (!pages)
+            return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
+        memset(pages + set->n_pages, 0, (n - set->n_pages) * sizeof(uint64_t *));
+        set->pages = pages;
+        set->n_pages = n;
+    }
+    set->pages[page] = calloc(STORE_DISTINCT_PAGE_WORDS, sizeof(uint64_t));
+    return set->pages[page] ? FZ_OK : fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
+}
+
+static enum fz_code
+put_bit(struct store_distinct_bits *set, int64_t user, struct fz_error *err)
+{
+    if (store_distinct_bits_put(set, user))
+        return FZ_OK;
+    enum fz_code code = make_page(set, (uint64_t)user >> STORE_DISTINCT_PAGE_BITS, err);
+    if (code == FZ_OK)
+        store_distinct_bits_put(set, user);
+    return code;
+}
+
+enum fz_code
+store_distinct_add_new(struct store_distinct *distinct, uint32_t group, int64_t user,
+                       bool is_marked, struct fz_error *err)
 {
     if (user <= 0 || user >> USER_BITS || group >= GROUPS_MAX)
         return FZ_OK;
-    enum fz_code code = distinct->n == distinct->room ? grow(distinct, err) : FZ_OK;
+    uint32_t place = distinct->set_of ? distinct->set_of[group] : 0;
+    enum fz_code code = FZ_OK;
+    /* Of users that are too far away there are pairs. */
+    if (place && user >> STORE_DISTINCT_PAGE_BITS < PAGES_MAX) {
+        struct store_distinct_set *set = &distinct->sets[place - 1];
+        code = put_bit(&set->seen, user, err);
+        return code == FZ_OK && is_marked ? put_bit(&set->marked, user, err) : code;
+    }
+    code = distinct->n == distinct->room ? grow(distinct, err) : FZ_OK;
     if (code == FZ_OK)
         distinct->pairs[distinct->n++] =
             (uint64_t)group << GROUP_SHIFT | (uint64_t)user << 1 | is_marked;
@@ -183,6 +254,11 @@ store_distinct_count(struct store_distinct *distinct, uint64_t *ret_users, uint6
         uint64_t group = distinct->pairs[i] >> GROUP_SHIFT;
         ret_users[group]++;
         ret_marked[group] += distinct->pairs[i] & 1;
+    }
+    for (uint32_t i = 0; code == FZ_OK && distinct->set_of && i < distinct->n_groups; i++) {
+        uint32_t place = distinct->set_of[i];
+        ret_users[i] += place ? distinct->sets[place - 1].seen.n : 0;
+        ret_marked[i] += place ? distinct->sets[place - 1].marked.n : 0;
     }
     return code;
 }

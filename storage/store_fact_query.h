@@ -12,6 +12,7 @@
 #define STORE_FACT_QUERY_H
 
 #include "storage/store_condition.h"
+#include "storage/store_issues.h"
 #include "storage/store_terms.h"
 
 /* ---- terms (store_term_find.c) ---- */
@@ -38,6 +39,14 @@ FZ_MUST_CHECK enum fz_code store_terms_find_all(struct store *store, int64_t pro
 FZ_MUST_CHECK enum fz_code store_stacks_find(struct store *store, const struct store_ids *terms,
                                              struct fz_arena *arena, struct store_ids *ret,
                                              struct fz_error *err);
+
+/* The texts of these terms, in the order of `ids`; "" for one that is not there. */
+struct store_term_text {
+    const char *text, *detail;
+};
+FZ_MUST_CHECK enum fz_code store_term_texts(struct store *store, const struct store_ids *ids,
+                                            struct fz_arena *arena, struct store_term_text **ret,
+                                            struct fz_error *err);
 
 /* ---- facts ---- */
 
@@ -124,6 +133,11 @@ FZ_MUST_CHECK enum fz_code store_title_variants(struct store *store, int64_t pro
                                                 const struct store_condition *condition,
                                                 struct fz_arena *arena, struct store_ids *ret,
                                                 struct fz_error *err);
+
+/* As store_issue_get(), for all of these numbers, which are sorted: one for each, in their order. */
+FZ_MUST_CHECK enum fz_code store_issues_get(struct store *store, int64_t project_id,
+                                            const struct store_ids *numbers, struct fz_arena *arena,
+                                            struct store_issue **ret, struct fz_error *err);
 
 /* ---- rows of reports (store_report_row.c) ---- */
 

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/list.h"
+#include "storage/store_fact_cache.h"
 #include "storage/store_fact_filter.h"
 
 enum {
@@ -22,7 +23,7 @@ enum {
 };
 
 struct sealed_day {
-    int64_t day;
+    int64_t day, sealing;
     uint64_t n;
 };
 
@@ -32,15 +33,16 @@ struct store_fact_scan {
     struct store_fact_want want;
     struct store_fact_filter filter;
     bool needs[STORE_FACT_COLUMNS]; /* to be read of sealed days */
-    size_t n_needs;
-    bool is_falling;         /* the newest day comes first */
-    int64_t from_ms, to_ms;  /* what is left to read, without to_ms */
-    struct sealed_day *days; /* in the order of reading; owned */
+    bool is_falling;                /* the newest day comes first */
+    int64_t from_ms, to_ms;         /* what is left to read, without to_ms */
+    struct sealed_day *days;        /* in the order of reading; owned */
     size_t n_days, room_days, at_day;
-    /* The statement that reads the columns of days up to end_day. */
+    /* The statement that reads columns of days up to end_day: those that are not in memory. */
     struct sql_rows rows;
     size_t end_day;
-    bool has_row; /* its current row is still to be used */
+    bool reads[STORE_FACT_COLUMNS];
+    bool reads_all; /* what was in memory is there no more */
+    bool has_row;   /* its current row is still to be used */
     bool is_reading, has_ended;
     /* A gap. */
     struct sql_ints ints;
@@ -48,7 +50,8 @@ struct store_fact_scan {
     uint8_t *row_bytes; /* of the columns of its rows; owned */
     /* The batch. */
     struct store_block columns[STORE_FACT_COLUMNS];
-    uint32_t *at, *tag_starts; /* owned */
+    struct store_fact_kept *kept[STORE_FACT_COLUMNS]; /* held while they are in `columns` */
+    uint32_t *at, *tag_starts;                        /* owned */
     size_t room_at, room_tags;
     int64_t damaged; /* a day whose columns cannot be read; -1 = none */
 };
@@ -63,42 +66,77 @@ read_days(struct store_fact_scan *scan, struct fz_error *err)
                                      sql_int(scan->from_ms / STORE_DAY_MS),
                                      sql_int(to_ms / STORE_DAY_MS)};
     FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
-    enum fz_code code =
-        sql_query(scan->store->sql,
-                  scan->is_falling
-                      ? "SELECT day, n FROM fact_days WHERE project_id = $1 AND day >= $2 AND day "
-                        "< $3 AND state = 1 ORDER BY day DESC"
-                      : "SELECT day, n FROM fact_days WHERE project_id = $1 AND day >= $2 AND day "
-                        "< $3 AND state = 1 ORDER BY day",
-                  args, FZ_ARRAY_LEN(args), &rows, err);
+    enum fz_code code = sql_query(
+        scan->store->sql,
+        scan->is_falling
+            ? "SELECT day, n, sealing FROM fact_days WHERE project_id = $1 AND day >= $2 AND day "
+              "< $3 AND state = 1 ORDER BY day DESC"
+            : "SELECT day, n, sealing FROM fact_days WHERE project_id = $1 AND day >= $2 AND day "
+              "< $3 AND state = 1 ORDER BY day",
+        args, FZ_ARRAY_LEN(args), &rows, err);
     while (sql_row(&rows, &code, err)) {
         struct sealed_day *days =
             fz_list_grow(NULL, scan->days, &scan->room_days, scan->n_days + 1, sizeof(*days));
         if (!days)
             return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
         scan->days = days;
-        days[scan->n_days++] =
-            (struct sealed_day){sql_col_int(&rows, 0), (uint64_t)sql_col_int(&rows, 1)};
+        days[scan->n_days++] = (struct sealed_day){.day = sql_col_int(&rows, 0),
+                                                   .sealing = sql_col_int(&rows, 2),
+                                                   .n = (uint64_t)sql_col_int(&rows, 1)};
     }
     return code;
+}
+
+/* Hold a column that is in memory; its number becomes `base` + what is stored. */
+static bool
+take_kept(struct store_fact_scan *scan, int64_t day, int64_t sealing, int column)
+{
+    const struct store_fact_key key = {scan->facts->project_id, day, sealing};
+    struct store_fact_cache *cache = scan->store->fact_cache;
+    struct store_fact_kept *kept = cache ? store_fact_cache_get(cache, &key, column) : NULL;
+    store_fact_kept_drop(scan->kept[column]);
+    scan->kept[column] = kept;
+    if (kept)
+        scan->columns[column] = *store_fact_kept_block(kept);
+    return kept != NULL;
+}
+
+/* Add to scan->reads what is not in memory of this day; is that anything? */
+static bool
+find_missing(struct store_fact_scan *scan, const struct sealed_day *day)
+{
+    bool any = false;
+    for (int i = 1; i < STORE_FACT_COLUMNS; i++) {
+        if (scan->needs[i] && (scan->reads_all || !take_kept(scan, day->day, day->sealing, i)))
+            any = scan->reads[i] = true;
+    }
+    return any;
 }
 
 /* Read the columns of the next days, as many as fit. */
 static enum fz_code
 open_days(struct store_fact_scan *scan, struct fz_error *err)
 {
-    uint64_t bytes = 0;
-    size_t end = scan->at_day;
-    while (end < scan->n_days && (end == scan->at_day || bytes < BYTES_AT_ONCE))
-        bytes += scan->days[end++].n * scan->n_needs * BYTES_EACH;
+    uint64_t facts = 0;
+    size_t end = scan->at_day, n_reads = 0;
+    memset(scan->reads, 0, sizeof(scan->reads));
+    while (end < scan->n_days &&
+           (end == scan->at_day || facts * n_reads * BYTES_EACH < BYTES_AT_ONCE)) {
+        if (!find_missing(scan, &scan->days[end]))
+            break;
+        facts += scan->days[end++].n;
+        n_reads = 0;
+        for (int i = 1; i < STORE_FACT_COLUMNS; i++)
+            n_reads += scan->reads[i];
+    }
     int64_t first = scan->days[scan->at_day].day, last = scan->days[end - 1].day;
     const struct sql_value args[] = {sql_int(scan->facts->project_id),
                                      sql_int(first < last ? first : last),
                                      sql_int(first < last ? last : first)};
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text = fz_buffer_make(0);
-    fz_buffer_text(&text, "SELECT d.day, d.n");
+    fz_buffer_text(&text, "SELECT d.day, d.n, d.sealing");
     for (int i = 1; i < STORE_FACT_COLUMNS; i++) {
-        if (scan->needs[i])
+        if (scan->reads[i])
             fz_buffer_printf(&text,
                              ", (SELECT c.body FROM fact_columns c WHERE c.project_id = "
                              "d.project_id AND c.day = d.day AND c.field = %d)",
@@ -164,23 +202,48 @@ start_tags(struct store_fact_scan *scan, size_t n, enum fz_code *code, struct fz
     return at == most;
 }
 
-/* Are the columns of the current row what they must be? */
+/* What is known of the day whose columns are used. */
+struct day_columns {
+    int64_t day, sealing;
+    size_t n;
+    bool is_gone; /* a column was in memory, and is not any more */
+};
+
+/* The columns of the current row, which are kept in memory, too. */
 static bool
-open_columns(struct store_fact_scan *scan, size_t *ret_n, enum fz_code *code, struct fz_error *err)
+open_row(struct store_fact_scan *scan, struct day_columns *day)
 {
-    int64_t day = sql_col_int(&scan->rows, 0), n = sql_col_int(&scan->rows, 1);
-    int column = 2;
+    const struct store_fact_key key = {scan->facts->project_id, day->day, day->sealing};
+    int column = 3;
     for (int i = 1; i < STORE_FACT_COLUMNS; i++) {
-        struct store_block *block = &scan->columns[i];
         if (!scan->needs[i])
             continue;
-        if (store_block_open(sql_col_bytes(&scan->rows, column++), block, NULL) != FZ_OK ||
-            (i != STORE_FACT_TAG_IDS && (int64_t)block->n != n))
+        if (!scan->reads[i] && !take_kept(scan, day->day, day->sealing, i)) {
+            day->is_gone = true;
+            return false;
+        }
+        if (!scan->reads[i])
+            continue;
+        struct fz_span bytes = sql_col_bytes(&scan->rows, column++);
+        if (store_block_open(bytes, &scan->columns[i], NULL) != FZ_OK)
+            return false;
+        if (scan->store->fact_cache)
+            store_fact_cache_put(scan->store->fact_cache, &key, i, bytes);
+    }
+    return true;
+}
+
+/* Are the columns of the day what they must be? */
+static bool
+check_columns(struct store_fact_scan *scan, const struct day_columns *day, enum fz_code *code,
+              struct fz_error *err)
+{
+    for (int i = 1; i < STORE_FACT_COLUMNS; i++) {
+        if (scan->needs[i] && i != STORE_FACT_TAG_IDS && scan->columns[i].n != day->n)
             return false;
     }
-    scan->columns[STORE_FACT_RECEIVED].base += day * STORE_DAY_MS;
-    *ret_n = (size_t)n;
-    return !scan->needs[STORE_FACT_TAG_IDS] || start_tags(scan, *ret_n, code, err);
+    scan->columns[STORE_FACT_RECEIVED].base += day->day * STORE_DAY_MS;
+    return !scan->needs[STORE_FACT_TAG_IDS] || start_tags(scan, day->n, code, err);
 }
 
 /* The place of the first fact that is not before this one. */
@@ -236,12 +299,13 @@ keep_flagged(const struct store_block *column, uint32_t *at, size_t n)
     return kept;
 }
 
-/* Facts of the current row that meet all conditions; false: the day cannot be used. */
+/* Facts of the day that meet all conditions; false: it cannot be used. */
 static bool
-use_columns(struct store_fact_scan *scan, size_t *ret_n, enum fz_code *code, struct fz_error *err)
+use_columns(struct store_fact_scan *scan, const struct day_columns *day, size_t *ret_n,
+            enum fz_code *code, struct fz_error *err)
 {
-    size_t n = 0, from, to;
-    if (!open_columns(scan, &n, code, err))
+    size_t n = day->n, from, to;
+    if (!check_columns(scan, day, code, err))
         return false;
     uint32_t *at = fz_list_grow(NULL, scan->at, &scan->room_at, n + 1, sizeof(*at));
     if (!at) {
@@ -371,8 +435,6 @@ store_fact_scan_open(const struct store_fact_query *facts, const struct store_fa
     scan->needs[STORE_FACT_COUNTED] |= want->counted_only;
     scan->needs[STORE_FACT_REPORT] |= scan->want.kept_only || want->has_after;
     scan->needs[STORE_FACT_RECEIVED] |= facts->since_ms || facts->until_ms || want->has_after;
-    for (int i = 1; i < STORE_FACT_COLUMNS; i++)
-        scan->n_needs += scan->needs[i];
     if (code == FZ_OK && by_columns)
         code = read_days(scan, err);
     if (code == FZ_OK)
@@ -398,6 +460,8 @@ store_fact_scan_close(struct store_fact_scan *scan)
                            args, FZ_ARRAY_LEN(args), NULL, NULL));
     }
     store_fact_filter_deinit(&scan->filter);
+    for (int i = 0; i < STORE_FACT_COLUMNS; i++)
+        store_fact_kept_drop(scan->kept[i]);
     free(scan->days);
     free(scan->row_bytes);
     free(scan->at);
@@ -422,27 +486,53 @@ step_gap(struct store_fact_scan *scan, int64_t day_from, int64_t day_to, enum fz
     return true;
 }
 
+/* The columns of the next day, from memory or from the current row; false: it has none that can be used. */
+static bool
+take_day(struct store_fact_scan *scan, struct day_columns *ret, enum fz_code *code,
+         struct fz_error *err)
+{
+    const struct sealed_day *day = &scan->days[scan->at_day];
+    *ret = (struct day_columns){.day = day->day, .sealing = day->sealing, .n = (size_t)day->n};
+    if (!scan->is_reading) {
+        if (!find_missing(scan, day))
+            return true;
+        *code = open_days(scan, err);
+    }
+    /* Otherwise it is not sealed any more: its facts are read with the next gap. */
+    if (*code != FZ_OK || !find_row(scan, day->day, code, err))
+        return false;
+    scan->has_row = false;
+    ret->n = (size_t)sql_col_int(&scan->rows, 1);
+    ret->sealing = sql_col_int(&scan->rows, 2);
+    if (open_row(scan, ret))
+        return true;
+    if (!ret->is_gone)
+        scan->damaged = day->day;
+    return false;
+}
+
 /* The next day, or the gap before it; returns how many facts it has. */
 static size_t
 step_day(struct store_fact_scan *scan, enum fz_code *code, struct fz_error *err)
 {
-    int64_t day = scan->days[scan->at_day].day;
-    int64_t from = day * STORE_DAY_MS, to = from + STORE_DAY_MS;
+    int64_t from = scan->days[scan->at_day].day * STORE_DAY_MS, to = from + STORE_DAY_MS;
+    struct day_columns day;
     size_t n = 0;
     if (step_gap(scan, from, to, code, err))
         return 0;
-    if (!scan->is_reading)
-        *code = open_days(scan, err);
-    /* Otherwise it is not sealed any more: its facts are read with the next gap. */
-    if (*code == FZ_OK && find_row(scan, day, code, err)) {
-        scan->has_row = false;
-        bool is_good = use_columns(scan, &n, code, err);
+    if (take_day(scan, &day, code, err)) {
+        bool is_good = use_columns(scan, &day, &n, code, err);
         if (is_good && scan->is_falling)
             scan->to_ms = from;
         else if (is_good)
             scan->from_ms = to;
         else if (*code == FZ_OK)
-            scan->damaged = day;
+            scan->damaged = day.day;
+    } else if (day.is_gone) {
+        /* Once more, without what is in memory. */
+        scan->reads_all = true;
+        end_days(scan);
+        return 0;
     }
     scan->at_day++;
     return n;

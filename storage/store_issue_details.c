@@ -110,28 +110,24 @@ count_share(struct details *d, int by, int64_t term, uint64_t n, struct fz_error
     return FZ_OK;
 }
 
-/* The columns that are counted, in the order of store_tally_count(), then of enum store_distribution. */
+/* The columns that are counted: for store_tally_count(), then in the order of enum store_distribution. */
 static const enum store_fact_column counted_columns[] = {
     STORE_FACT_VARIANT, STORE_FACT_USER,   STORE_FACT_VERSION, STORE_FACT_RECEIVED,
     STORE_FACT_OS,      STORE_FACT_DEVICE, STORE_FACT_ARCH,    STORE_FACT_ENVIRONMENT};
 
-static enum fz_code
-count_fact(struct details *d, const struct store_block *columns, size_t fact, struct fz_error *err)
+static void
+count_variant(struct details *d, const struct store_block *columns, size_t fact)
 {
-    const int64_t row[] = {store_block_get(&columns[STORE_FACT_VARIANT], fact),
-                           store_block_get(&columns[STORE_FACT_USER], fact),
-                           store_block_get(&columns[STORE_FACT_VERSION], fact),
-                           store_block_get(&columns[STORE_FACT_RECEIVED], fact)};
-    uint32_t at = store_map_get(&d->places, row[0]);
+    int64_t received_ms = store_block_get(&columns[STORE_FACT_RECEIVED], fact);
+    uint32_t at = store_map_get(&d->places, store_block_get(&columns[STORE_FACT_VARIANT], fact));
     if (!at)
-        return FZ_OK;
+        return;
     struct store_variant *variant = &d->variants[at - 1];
     variant->n_reports++;
-    if (!variant->first_ms || row[3] < variant->first_ms)
-        variant->first_ms = row[3];
-    if (row[3] > variant->last_ms)
-        variant->last_ms = row[3];
-    return store_tally_count(&d->t, 1, row, err);
+    if (!variant->first_ms || received_ms < variant->first_ms)
+        variant->first_ms = received_ms;
+    if (received_ms > variant->last_ms)
+        variant->last_ms = received_ms;
 }
 
 /* How many facts of the batch have each value of a column. */
@@ -166,17 +162,19 @@ count_facts(struct details *d, struct fz_error *err)
         d->variants[i].n_reports = 0;
         d->variants[i].first_ms = d->variants[i].last_ms = 0;
     }
-    if (d->facts.is_empty)
-        return FZ_OK;
-    enum fz_code code = store_fact_scan_open(&d->facts, &want, &scan, err);
+    enum fz_code code = store_tally_count_start(&d->t, err);
+    if (code != FZ_OK || d->facts.is_empty)
+        return code;
+    code = store_fact_scan_open(&d->facts, &want, &scan, err);
     while (store_fact_scan_next(scan, &batch, &code, err)) {
+        code = store_tally_count(&d->t, &batch, err);
         for (size_t i = 0; code == FZ_OK && i < batch.n; i++)
-            code = count_fact(d, batch.columns, batch.at[i], err);
+            count_variant(d, batch.columns, batch.at[i]);
         for (int by = 0; code == FZ_OK && by < STORE_DISTRIBUTIONS; by++)
             code = count_values(d, &batch, by, err);
     }
     store_fact_scan_close(scan);
-    return code == FZ_OK ? store_tally_users(&d->t, err) : code;
+    return code == FZ_OK ? store_tally_count_end(&d->t, err) : code;
 }
 
 /* Without conditions: the counts of all time. Reports of which a text is not known have no row. */
@@ -226,24 +224,6 @@ compare_shares(const void *a, const void *b)
 }
 
 static enum fz_code
-read_share(struct details *d, const struct share *share, struct store_share *ret,
-           struct fz_error *err)
-{
-    const struct sql_value args[] = {sql_int(share->term)};
-    *ret = (struct store_share){.text = "", .detail = "", .n = share->n};
-    FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
-    enum fz_code code = sql_query(d->t.store->sql, "SELECT text, detail FROM terms WHERE id = $1",
-                                  args, 1, &rows, err);
-    if (sql_row(&rows, &code, err)) {
-        ret->text = sql_col_text(&rows, 0, d->t.arena);
-        ret->detail = sql_col_text(&rows, 1, d->t.arena);
-        if (!ret->text || !ret->detail)
-            code = fz_arena_fail(d->t.arena, err);
-    }
-    return code;
-}
-
-static enum fz_code
 read_shares(struct details *d, const struct store_map *counts, struct store_shares *ret,
             struct fz_error *err)
 {
@@ -259,11 +239,20 @@ read_shares(struct details *d, const struct store_map *counts, struct store_shar
     if (n)
         qsort(shares, n, sizeof(*shares), compare_shares);
     *ret = (struct store_shares){.n_texts = n};
+    struct store_ids ids = {0};
+    struct store_term_text *texts = NULL;
+    for (size_t i = 0; code == FZ_OK && i < n && i < STORE_SHARES; i++)
+        code = store_ids_put(&ids, shares[i].term, d->t.arena, err);
+    store_ids_sort(&ids);
+    if (code == FZ_OK)
+        code = store_term_texts(d->t.store, &ids, d->t.arena, &texts, err);
     for (size_t i = 0; code == FZ_OK && i < n; i++) {
-        if (i < STORE_SHARES)
-            code = read_share(d, &shares[i], &ret->list[ret->n++], err);
-        else
+        if (i >= STORE_SHARES) {
             ret->n_others += shares[i].n;
+            continue;
+        }
+        const struct store_term_text *text = &texts[store_ids_find(&ids, shares[i].term)];
+        ret->list[ret->n++] = (struct store_share){text->text, text->detail, shares[i].n};
     }
     return code;
 }
@@ -384,7 +373,10 @@ finish(struct details *d, struct store_issue_details *ret, struct fz_error *err)
         issue->n_users = counted->n_users;
         issue->first_ms = counted->first_ms;
         issue->last_ms = counted->last_ms;
-        code = store_tally_versions(&d->t, counted, issue, err);
+        struct store_ids numbers = {.list = &d->issue.number, .n = 1};
+        code = store_tally_versions_start(&d->t, &numbers, err);
+        if (code == FZ_OK)
+            store_tally_versions(&d->t, counted, issue);
     }
     memcpy(ret->listed.trend, counted->trend, sizeof(counted->trend));
     for (int i = 0; code == FZ_OK && i < STORE_DISTRIBUTIONS; i++)

@@ -108,23 +108,26 @@ tally(struct store_tally *t, const struct store_issue_search *search, bool *ret_
 
 /* ---- the page ---- */
 
-/* The texts of the issues; numbers as counted. */
+/* The texts of the issues with these numbers, which are sorted; counts as counted. */
 static enum fz_code
-read_texts(struct store_tally *t, const struct place *places, size_t n, bool all_time,
-           struct store_listed_issue *issues, struct fz_error *err)
+read_texts(struct store_tally *t, const struct place *places, const struct store_ids *numbers,
+           bool all_time, struct store_listed_issue *issues, struct fz_error *err)
 {
-    enum fz_code code = FZ_OK;
-    for (size_t i = 0; code == FZ_OK && i < n; i++) {
+    struct store_issue *found = NULL;
+    enum fz_code code = store_issues_get(t->store, t->project_id, numbers, t->arena, &found, err);
+    if (code == FZ_OK && !all_time)
+        code = store_tally_versions_start(t, numbers, err);
+    for (size_t i = 0; code == FZ_OK && i < numbers->n; i++) {
         const struct store_counted *counted = &t->issues[places[i].at];
         struct store_issue *issue = &issues[i].issue;
-        code = store_issue_get(t->store, t->project_id, counted->number, t->arena, issue, err);
+        *issue = found[store_ids_find(numbers, counted->number)];
         memcpy(issues[i].trend, counted->trend, sizeof(counted->trend));
         issue->n_reports = counted->n_reports;
         issue->n_users = counted->n_users;
         issue->first_ms = counted->first_ms;
         issue->last_ms = counted->last_ms;
-        if (code == FZ_OK && !all_time)
-            code = store_tally_versions(t, counted, issue, err);
+        if (!all_time)
+            store_tally_versions(t, counted, issue);
     }
     return code;
 }
@@ -138,12 +141,13 @@ read_page(struct store_tally *t, const struct place *places, bool all_time,
     enum fz_code code = FZ_OK;
     for (size_t i = 0; code == FZ_OK && i < ret->n; i++)
         code = store_ids_put(&numbers, t->issues[places[i].at].number, t->arena, err);
+    store_ids_sort(&numbers);
     if (code == FZ_OK && all_time && search->sort != STORE_ISSUES_BY_TREND)
         code = store_tally_trend(t, &numbers, err);
     ret->issues = fz_arena_array(t->arena, ret->n, sizeof(*ret->issues));
     if (code == FZ_OK && !ret->issues)
         code = fz_arena_fail(t->arena, err);
-    return code == FZ_OK ? read_texts(t, places, ret->n, all_time, ret->issues, err) : code;
+    return code == FZ_OK ? read_texts(t, places, &numbers, all_time, ret->issues, err) : code;
 }
 
 static enum fz_code

@@ -1,6 +1,7 @@
 #include "storage/store_issues.h"
 
 #include "base/text.h"
+#include "storage/store_fact_query.h"
 #include "storage/store_moves.h"
 
 #define SELECT_ISSUE                                                                         \
@@ -52,6 +53,38 @@ store_issue_get(struct store *store, int64_t project_id, int64_t number, struct 
     code = sql_next(&rows, &row, err); /* fails if there was no room for a text */
     if (code == FZ_OK)
         *ret = issue;
+    return code;
+}
+
+enum fz_code
+store_issues_get(struct store *store, int64_t project_id, const struct store_ids *numbers,
+                 struct fz_arena *arena, struct store_issue **ret, struct fz_error *err)
+{
+    struct store_issue *issues = fz_arena_array(arena, numbers->n, sizeof(*issues));
+    struct store_sql q;
+    if (!issues)
+        return fz_arena_fail(arena, err);
+    *ret = issues;
+    if (numbers->n == 0)
+        return FZ_OK;
+    store_sql_init(&q, store, arena);
+    store_sql_add(&q, SELECT_ISSUE " WHERE i.project_id = ? AND i.number", sql_int(project_id));
+    store_sql_in(&q, numbers);
+    FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
+    enum fz_code code = store_sql_done(&q, err);
+    if (code == FZ_OK)
+        code = sql_query_once(store->sql, fz_buffer_cstr(&q.text), q.args, q.n_args, &rows, err);
+    while (sql_row(&rows, &code, err)) {
+        size_t at = store_ids_find(numbers, sql_col_int(&rows, 0));
+        if (at < numbers->n)
+            read_issue(&rows, arena, &issues[at]);
+    }
+    for (size_t i = 0; code == FZ_OK && i < numbers->n; i++) {
+        if (!issues[i].number)
+            code =
+                fz_fail(err, FZ_E_NOT_FOUND, "there is no issue %lld", (long long)numbers->list[i]);
+    }
+    store_sql_deinit(&q);
     return code;
 }
 

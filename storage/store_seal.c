@@ -11,13 +11,16 @@
  * 3. A transaction without the project's lock: store the columns, set the state from SEALING to SEALED. A change since 1 has set
  *    it to CHANGED, or has the row locked and will: then the columns are rolled back, or not valid a moment later.
  *
- * A list reads the state of a day and its columns in one statement.
+ * A list reads the state of a day and its columns in one statement. Columns that are kept in memory are those of one sealing,
+ * which has a random number (store_fact_cache.h). Step 1 sets it; step 3 happens at most once after each step 1, so there are no
+ * two kinds of columns under one number.
  */
 #include "storage/store_seal.h"
 
 #include <stdlib.h>
 
 #include "base/list.h"
+#include "base/random.h"
 #include "base/time.h"
 #include "storage/store_block.h"
 #include "storage/store_fact_days.h"
@@ -153,7 +156,10 @@ find_new(struct sealing *s, int64_t now_ms, bool *ret_found, struct fz_error *er
 static enum fz_code
 begin(const struct sealing *s, int64_t now_ms, struct fz_error *err)
 {
-    const struct sql_value args[] = {sql_int(s->project_id), sql_int(s->day), sql_int(now_ms)};
+    int64_t sealing = 0;
+    fz_random(&sealing, sizeof(sealing));
+    const struct sql_value args[] = {sql_int(s->project_id), sql_int(s->day), sql_int(now_ms),
+                                     sql_int(sealing)};
     FZ_CLEANUP(sql_rollbackp) struct sql *tx = NULL;
     enum fz_code code = sql_begin(s->store->sql, &tx, err);
     if (code == FZ_OK)
@@ -166,9 +172,9 @@ begin(const struct sealing *s, int64_t now_ms, struct fz_error *err)
     /* If this is broken off, the day is looked at again after a while. */
     if (code == FZ_OK)
         code = sql_exec(tx,
-                        "INSERT INTO fact_days (project_id, day, state, changed_ms) VALUES ($1, "
-                        "$2, 2, $3) ON CONFLICT (project_id, day) DO UPDATE SET state = 2, "
-                        "changed_ms = excluded.changed_ms",
+                        "INSERT INTO fact_days (project_id, day, state, changed_ms, sealing) "
+                        "VALUES ($1, $2, 2, $3, $4) ON CONFLICT (project_id, day) DO UPDATE SET "
+                        "state = 2, changed_ms = excluded.changed_ms, sealing = excluded.sealing",
                         args, FZ_ARRAY_LEN(args), NULL, err);
     return code == FZ_OK ? sql_commit(&tx, err) : code;
 }

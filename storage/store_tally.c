@@ -156,6 +156,8 @@ read_versions(struct store_tally *tally, struct fz_error *err)
         tally->is_new[store_map_get(&tally->ranks, newest.ids[i])] = true;
         code = store_ids_put(&tally->newest, newest.ids[i], tally->arena, err);
     }
+    if (code == FZ_OK)
+        tally->is_new[0] = false;
     store_ids_sort(&tally->newest);
     store_map_pack(&tally->ranks);
     return code;
@@ -244,7 +246,8 @@ store_tally_one(struct store_tally *tally, const struct store_issue *issue,
     tally->issues = fz_arena_array(tally->arena, 1, sizeof(*tally->issues));
     if (!tally->issues)
         return fz_arena_fail(tally->arena, err);
-    tally->issues[0] = (struct store_counted){.number = issue->number};
+    tally->issues[0] =
+        (struct store_counted){.number = issue->number, .n_reports = issue->n_reports};
     tally->n = tally->users.n_groups = 1;
     for (size_t i = 0; code == FZ_OK && i < variants->n; i++)
         code = put(&tally->by_variant, variants->list[i], 1, err);
@@ -252,206 +255,52 @@ store_tally_one(struct store_tally *tally, const struct store_issue *issue,
     return code;
 }
 
-/* ---- facts ---- */
-
-/* Facts come in the order of time, more or less: a division for each would cost as much as the rest. */
-static void
-find_part(struct store_tally *tally, int64_t received_ms)
-{
-    int64_t start = tally->trend.start_ms, step = tally->trend.step_ms;
-    int64_t part = received_ms >= start ? (received_ms - start) / step : -1;
-    bool is_inside = part >= 0 && part < STORE_TREND;
-    tally->part = is_inside ? part : -1;
-    tally->part_from_ms = is_inside ? start + part * step : part < 0 ? INT64_MIN : received_ms;
-    tally->part_to_ms = is_inside ? start + (part + 1) * step : part < 0 ? start : INT64_MAX;
-}
-
-enum fz_code
-store_tally_count(struct store_tally *tally, uint32_t at, const int64_t row[4],
-                  struct fz_error *err)
-{
-    struct store_counted *issue = &tally->issues[at - 1];
-    int64_t received_ms = row[3];
-    uint32_t rank = store_map_get(&tally->ranks, row[2]);
-    issue->n_reports++;
-    if (!issue->first_ms || received_ms < issue->first_ms)
-        issue->first_ms = received_ms;
-    if (received_ms > issue->last_ms)
-        issue->last_ms = received_ms;
-    if (rank && (!issue->first_version || rank < issue->first_version))
-        issue->first_version = rank;
-    if (rank > issue->last_version)
-        issue->last_version = rank;
-    if (received_ms < tally->part_from_ms || received_ms >= tally->part_to_ms)
-        find_part(tally, received_ms);
-    if (tally->part >= 0)
-        issue->trend[tally->part]++;
-    return store_distinct_add(&tally->users, at - 1, row[1], rank && tally->is_new[rank], err);
-}
-
-enum fz_code
-store_tally_users(struct store_tally *tally, struct fz_error *err)
-{
-    uint64_t *users = fz_arena_array(tally->arena, tally->n, 2 * sizeof(*users));
-    if (!users)
-        return fz_arena_fail(tally->arena, err);
-    enum fz_code code = store_distinct_count(&tally->users, users, users + tally->n, err);
-    for (size_t i = 0; code == FZ_OK && i < tally->n; i++) {
-        tally->issues[i].n_users = users[i];
-        tally->issues[i].n_new_users = users[tally->n + i];
-    }
-    return code;
-}
-
-static const enum store_fact_column counted_columns[] = {STORE_FACT_VARIANT, STORE_FACT_USER,
-                                                         STORE_FACT_VERSION, STORE_FACT_RECEIVED};
-
-static enum fz_code
-count_batch(struct store_tally *tally, const struct store_fact_batch *batch, struct fz_error *err)
-{
-    enum fz_code code = FZ_OK;
-    for (size_t i = 0; code == FZ_OK && i < batch->n; i++) {
-        size_t fact = batch->at[i];
-        int64_t variant = store_block_get(&batch->columns[STORE_FACT_VARIANT], fact);
-        uint32_t at = store_map_get(&tally->by_variant, variant);
-        const int64_t row[] = {variant, store_block_get(&batch->columns[STORE_FACT_USER], fact),
-                               store_block_get(&batch->columns[STORE_FACT_VERSION], fact),
-                               store_block_get(&batch->columns[STORE_FACT_RECEIVED], fact)};
-        if (at)
-            code = store_tally_count(tally, at, row, err);
-    }
-    return code;
-}
-
-enum fz_code
-store_tally_facts(struct store_tally *tally, const struct store_fact_query *facts,
-                  struct fz_error *err)
-{
-    const struct store_fact_want want = {.columns = counted_columns,
-                                         .n_columns = FZ_ARRAY_LEN(counted_columns),
-                                         .counted_only = true};
-    struct store_fact_scan *scan = NULL;
-    struct store_fact_batch batch;
-    for (size_t i = 0; i < tally->n; i++)
-        tally->issues[i] =
-            (struct store_counted){.id = tally->issues[i].id, .number = tally->issues[i].number};
-    if (facts->is_empty)
-        return FZ_OK;
-    enum fz_code code = store_fact_scan_open(facts, &want, &scan, err);
-    while (store_fact_scan_next(scan, &batch, &code, err))
-        code = count_batch(tally, &batch, err);
-    store_fact_scan_close(scan);
-    return code == FZ_OK ? store_tally_users(tally, err) : code;
-}
-
-/* ---- counts of all time ---- */
-
-enum fz_code
-store_tally_newest(struct store_tally *tally, struct fz_error *err)
-{
-    static const enum store_fact_column columns[] = {STORE_FACT_VARIANT, STORE_FACT_USER};
-    const struct store_fact_want want = {
-        .columns = columns, .n_columns = FZ_ARRAY_LEN(columns), .counted_only = true};
-    const struct store_query all = {.n = 0};
-    struct store_fact_scan *scan = NULL;
-    struct store_fact_batch batch;
-    struct store_fact_query facts;
-    if (tally->newest.n == 0)
-        return FZ_OK;
-    uint64_t *users = fz_arena_array(tally->arena, tally->n, 2 * sizeof(*users));
-    if (!users)
-        return fz_arena_fail(tally->arena, err);
-    enum fz_code code = store_fact_query_make(tally->store, tally->project_id, &all, false,
-                                              tally->arena, &facts, err);
-    if (code == FZ_OK)
-        code = store_fact_query_versions(&facts, &tally->newest, err);
-    if (code == FZ_OK)
-        code = store_fact_query_plan(&facts, err);
-    if (code == FZ_OK)
-        code = store_fact_scan_open(&facts, &want, &scan, err);
-    while (store_fact_scan_next(scan, &batch, &code, err)) {
-        for (size_t i = 0; code == FZ_OK && i < batch.n; i++) {
-            size_t fact = batch.at[i];
-            int64_t variant = store_block_get(&batch.columns[STORE_FACT_VARIANT], fact);
-            int64_t user = store_block_get(&batch.columns[STORE_FACT_USER], fact);
-            uint32_t at = store_map_get(&tally->by_variant, variant);
-            if (at)
-                code = store_distinct_add(&tally->users, at - 1, user, true, err);
-        }
-    }
-    store_fact_scan_close(scan);
-    /* Users of all time are counted already. */
-    if (code == FZ_OK)
-        code = store_distinct_count(&tally->users, users, users + tally->n, err);
-    for (size_t i = 0; code == FZ_OK && i < tally->n; i++)
-        tally->issues[i].n_new_users = users[i];
-    return code;
-}
-
-enum fz_code
-store_tally_trend(struct store_tally *tally, const struct store_ids *numbers, struct fz_error *err)
-{
-    static const char *const columns[] = {"h.variant_id", "h.hour", "h.n", NULL};
-    struct store_sql q;
-    struct sql_ints ints = {.n_columns = 0};
-    if (numbers && numbers->n == 0)
-        return FZ_OK;
-    store_sql_init(&q, tally->store, tally->arena);
-    store_sql_add(&q,
-                  "FROM issues i JOIN variants v ON v.issue_id = i.id JOIN issue_hours h ON "
-                  "h.variant_id = v.id WHERE i.project_id = ?",
-                  sql_int(tally->project_id));
-    fz_buffer_printf(&q.text, " AND h.hour >= %" PRId64, tally->trend.start_ms / HOUR_MS);
-    if (numbers) {
-        fz_buffer_text(&q.text, " AND i.number");
-        store_sql_in(&q, numbers);
-    }
-    enum fz_code code = store_sql_done(&q, err);
-    if (code == FZ_OK)
-        code = sql_ints_open(tally->store->sql, columns, fz_buffer_cstr(&q.text), q.args, q.n_args,
-                             &ints, err);
-    for (int64_t row[3]; sql_ints_next(&ints, row, &code, err);) {
-        uint32_t at = store_map_get(&tally->by_variant, row[0]);
-        int64_t bucket = (row[1] * HOUR_MS - tally->trend.start_ms) / tally->trend.step_ms;
-        if (at && bucket >= 0 && bucket < STORE_TREND)
-            tally->issues[at - 1].trend[bucket] += (uint32_t)row[2];
-    }
-    sql_ints_close(&ints);
-    store_sql_deinit(&q);
-    return code;
-}
-
 /* ---- texts ---- */
 
 static enum fz_code
-read_version(const struct store_tally *tally, uint32_t rank, const char **ret_version,
-             const char **ret_build, struct fz_error *err)
+put_rank(struct store_tally *tally, uint32_t rank, struct fz_error *err)
 {
-    *ret_version = *ret_build = NULL;
-    if (!rank)
-        return FZ_OK;
-    const struct sql_value args[] = {sql_int(tally->versions[rank - 1])};
-    FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
-    enum fz_code code = sql_query(tally->store->sql, "SELECT text, detail FROM terms WHERE id = $1",
-                                  args, 1, &rows, err);
-    if (sql_row(&rows, &code, err)) {
-        const char *version = sql_col_text(&rows, 0, tally->arena);
-        const char *build = sql_col_text(&rows, 1, tally->arena);
-        if (!version || !build)
-            return fz_arena_fail(tally->arena, err);
-        *ret_version = *version ? version : NULL;
-        *ret_build = *build ? build : NULL;
-    }
-    return code;
+    return rank ? store_ids_put(&tally->shown, tally->versions[rank - 1], tally->arena, err)
+                : FZ_OK;
 }
 
 enum fz_code
-store_tally_versions(const struct store_tally *tally, const struct store_counted *counted,
-                     struct store_issue *issue, struct fz_error *err)
+store_tally_versions_start(struct store_tally *tally, const struct store_ids *numbers,
+                           struct fz_error *err)
 {
-    enum fz_code code = read_version(tally, counted->first_version, &issue->first_version,
-                                     &issue->first_build, err);
-    return code == FZ_OK ? read_version(tally, counted->last_version, &issue->last_version,
-                                        &issue->last_build, err)
+    enum fz_code code = FZ_OK;
+    tally->shown.n = 0;
+    for (size_t i = 0; code == FZ_OK && i < tally->n; i++) {
+        const struct store_counted *counted = &tally->issues[i];
+        if (!store_ids_have(numbers, counted->number))
+            continue;
+        code = put_rank(tally, counted->first_version, err);
+        if (code == FZ_OK)
+            code = put_rank(tally, counted->last_version, err);
+    }
+    store_ids_sort(&tally->shown);
+    return code == FZ_OK ? store_term_texts(tally->store, &tally->shown, tally->arena,
+                                            &tally->shown_texts, err)
                          : code;
+}
+
+static void
+show_version(const struct store_tally *tally, uint32_t rank, const char **ret_version,
+             const char **ret_build)
+{
+    *ret_version = *ret_build = NULL;
+    size_t at = rank ? store_ids_find(&tally->shown, tally->versions[rank - 1]) : tally->shown.n;
+    if (at == tally->shown.n)
+        return;
+    const struct store_term_text *text = &tally->shown_texts[at];
+    *ret_version = *text->text ? text->text : NULL;
+    *ret_build = *text->detail ? text->detail : NULL;
+}
+
+void
+store_tally_versions(const struct store_tally *tally, const struct store_counted *counted,
+                     struct store_issue *issue)
+{
+    show_version(tally, counted->first_version, &issue->first_version, &issue->first_build);
+    show_version(tally, counted->last_version, &issue->last_version, &issue->last_build);
 }

@@ -9,6 +9,7 @@
 
 #include "storage/store_distinct.h"
 #include "storage/store_fact_query.h"
+#include "storage/store_fact_scan.h"
 #include "storage/store_issue_list.h"
 
 /* A table of numbers by numbers that are not 0; on the heap. */
@@ -49,6 +50,14 @@ struct store_counted {
     uint32_t trend[STORE_TREND];
 };
 
+/* The same while facts are counted: what each of them changes. */
+struct store_tally_sum {
+    uint32_t n,
+        n_before; /* reports, and how many there were before the present part of the trend */
+    uint32_t first_version, last_version;
+    int64_t first_ms, last_ms;
+};
+
 struct store_tally {
     struct store *store;
     int64_t project_id;
@@ -56,7 +65,8 @@ struct store_tally {
     struct store_trend trend;
     int64_t part, part_from_ms, part_to_ms; /* of the trend: that of the last fact */
     struct store_counted *issues;
-    size_t n;
+    struct store_tally_sum *sums;
+    size_t n;                    /* of both */
     struct store_map by_id;      /* issue's id to its place, from 1 */
     struct store_map by_variant; /* the same for a variant */
     struct store_distinct users; /* of issues; marked: with one of the newest versions */
@@ -64,6 +74,8 @@ struct store_tally {
     int64_t *versions;           /* ids in their order */
     bool *is_new;                /* by place, from 1: is it one of the newest two? */
     struct store_ids newest;     /* their ids */
+    struct store_ids shown;      /* versions whose texts are in shown_texts */
+    struct store_term_text *shown_texts;
 };
 
 /* Read the project's versions. The tally ends with store_tally_deinit(), also after a failure. */
@@ -85,18 +97,21 @@ FZ_MUST_CHECK enum fz_code store_tally_newest(struct store_tally *tally, struct 
 /* The same for the trend; of the issues with these numbers (NULL: of all). */
 FZ_MUST_CHECK enum fz_code store_tally_trend(struct store_tally *tally,
                                              const struct store_ids *numbers, struct fz_error *err);
-/* The same for one fact: its variant, user, version and time. `at` is the issue's place, from 1. */
-FZ_MUST_CHECK enum fz_code store_tally_count(struct store_tally *tally, uint32_t at,
-                                             const int64_t fact[4], struct fz_error *err);
-/* After all facts: the users of each issue. */
-FZ_MUST_CHECK enum fz_code store_tally_users(struct store_tally *tally, struct fz_error *err);
-/* Instead of store_tally_issues(): only this issue, with these variants and no counts. */
+/* The same by the caller's own scan: start, then each batch, which has variants, users, versions and times, then the end. */
+FZ_MUST_CHECK enum fz_code store_tally_count_start(struct store_tally *tally, struct fz_error *err);
+FZ_MUST_CHECK enum fz_code store_tally_count(struct store_tally *tally,
+                                             const struct store_fact_batch *batch,
+                                             struct fz_error *err);
+FZ_MUST_CHECK enum fz_code store_tally_count_end(struct store_tally *tally, struct fz_error *err);
+/* Instead of store_tally_issues(): only this issue, with these variants. */
 FZ_MUST_CHECK enum fz_code store_tally_one(struct store_tally *tally,
                                            const struct store_issue *issue,
                                            const struct store_ids *variants, struct fz_error *err);
-/* The texts of its first and last version, as counted. */
-FZ_MUST_CHECK enum fz_code store_tally_versions(const struct store_tally *tally,
-                                                const struct store_counted *counted,
-                                                struct store_issue *issue, struct fz_error *err);
+/* The texts of the first and last versions, as counted: read those of the issues with these numbers (sorted), then take them. */
+FZ_MUST_CHECK enum fz_code store_tally_versions_start(struct store_tally *tally,
+                                                      const struct store_ids *numbers,
+                                                      struct fz_error *err);
+void store_tally_versions(const struct store_tally *tally, const struct store_counted *counted,
+                          struct store_issue *issue);
 
 #endif

@@ -231,3 +231,33 @@ store_stacks_find(struct store *store, const struct store_ids *terms, struct fz_
         store_ids_sort(ret);
     return code;
 }
+
+enum fz_code
+store_term_texts(struct store *store, const struct store_ids *ids, struct fz_arena *arena,
+                 struct store_term_text **ret, struct fz_error *err)
+{
+    struct store_term_text *texts = fz_arena_array(arena, ids->n, sizeof(*texts));
+    struct store_sql q;
+    if (!texts)
+        return fz_arena_fail(arena, err);
+    for (size_t i = 0; i < ids->n; i++)
+        texts[i].text = texts[i].detail = "";
+    *ret = texts;
+    if (ids->n == 0)
+        return FZ_OK;
+    store_sql_init(&q, store, arena);
+    fz_buffer_text(&q.text, "SELECT id, text, detail FROM terms WHERE id");
+    store_sql_in(&q, ids);
+    FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
+    enum fz_code code = store_sql_done(&q, err);
+    if (code == FZ_OK)
+        code = sql_query_once(store->sql, fz_buffer_cstr(&q.text), q.args, q.n_args, &rows, err);
+    while (sql_row(&rows, &code, err)) {
+        size_t at = store_ids_find(ids, sql_col_int(&rows, 0));
+        const char *text = sql_col_text(&rows, 1, arena), *detail = sql_col_text(&rows, 2, arena);
+        if (at < ids->n && text && detail)
+            texts[at] = (struct store_term_text){text, detail};
+    }
+    store_sql_deinit(&q);
+    return code;
+}

@@ -251,6 +251,8 @@ api_create(const struct api_config *config, struct api **ret, struct fz_error *e
     const struct store_web_limits sessions = {config->login->idle_ms, config->login->max_ms};
     enum fz_code code = blob_open(config->blobs_url, &api->blobs, err);
     if (code == FZ_OK)
+        code = store_fact_cache_create(config->limits->list_memory, &api->fact_cache, err);
+    if (code == FZ_OK)
         code = store_committer_start(config->database_url, &api->committer, err);
     if (code == FZ_OK)
         code = children_intake_create(config->limits, config->metrics, &api->intake, err);
@@ -293,6 +295,7 @@ api_destroy(struct api *api)
     api_rate_destroy(api->address_rate);
     for (size_t i = 0; i < api->n_pool; i++)
         store_close(api->pool[i]);
+    store_fact_cache_destroy(api->fact_cache);
     if (api->blobs)
         blob_close(api->blobs);
     pthread_mutex_destroy(&api->pool_lock);

@@ -28,6 +28,8 @@ api_store_get(struct api *api, struct store **ret, struct fz_error *err)
         code = store_serve_requests(store, err);
     if (code == FZ_OK)
         store_set_blobs(store, api->blobs);
+    if (code == FZ_OK)
+        store_set_fact_cache(store, api->fact_cache);
     if (code != FZ_OK) {
         store_close(store);
         return code;

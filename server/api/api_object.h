@@ -14,6 +14,7 @@
 #include "server/api/api_tokens.h"
 #include "storage/store.h"
 #include "storage/store_committer.h"
+#include "storage/store_fact_cache.h"
 
 struct api_watcher; /* api_watch.h */
 struct api_events;  /* api_events.h */
@@ -30,6 +31,7 @@ struct api_counts { /* for /metrics; guarded by its lock */
 struct api {
     struct api_config config;
     struct blob_store *blobs;
+    struct store_fact_cache *fact_cache;
     struct store_committer *committer;
     struct children_intake *intake;
     struct api_watcher *watcher;

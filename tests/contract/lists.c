@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "storage/store_fact_cache.h"
 #include "storage/store_fact_query.h"
 #include "storage/store_issue_list.h"
 #include "storage/store_issue_state.h"
@@ -40,37 +41,72 @@ seal(struct contract *c, uint64_t least)
 }
 
 static void
-test_sealed(void **state)
+check_sealed(struct contract *c, int queries)
 {
-    struct contract *c = *state;
     list_case_seed(3);
     struct list_case *all = list_case_make(c);
     /* Days of many reports only, then all. */
     int64_t n_large = seal(c, 6), n;
     assert_true(n_large > 3);
-    list_case_check(c, all, QUERIES / 4);
+    list_case_check(c, all, queries / 4);
     contract_sql(c, "UPDATE fact_days SET state = 0", "UPDATE fact_days SET state = 0");
     n = seal(c, 1);
     assert_true(n > n_large + 3);
-    list_case_check(c, all, QUERIES / 2);
+    list_case_check(c, all, queries / 2);
     /* Deleted reports are in no list, and what they counted stays. */
     for (int i = 0; i < LIST_CASE_REPORTS; i += 9) {
         if (!all[i].is_deleted)
             list_case_delete(c, &all[i]);
     }
     assert_in_range(contract_count(c, "SELECT count(*) FROM fact_days WHERE state = 1"), 1, n - 1);
-    list_case_check(c, all, QUERIES / 4);
+    list_case_check(c, all, queries / 4);
     assert_int_equal(seal(c, 1), n);
-    list_case_check(c, all, QUERIES / 4);
+    list_case_check(c, all, queries / 4);
     contract_sql(c, "DELETE FROM fact_columns", "DELETE FROM fact_columns");
-    list_case_check(c, all, QUERIES / 8);
+    list_case_check(c, all, queries / 8);
+}
+
+static void
+test_sealed(void **state)
+{
+    check_sealed(*state, QUERIES);
+}
+
+static void
+drop_cache(struct store_fact_cache **cache)
+{
+    store_fact_cache_destroy(*cache);
+}
+
+/* The same from memory, with room for all columns and for a few of them. */
+static void
+test_kept(void **state)
+{
+    struct contract *c = *state;
+    FZ_CLEANUP(drop_cache) struct store_fact_cache *cache = NULL;
+    assert_ok(c, store_fact_cache_create(1 << 20, &cache, &c->err));
+    store_set_fact_cache(c->store, cache);
+    check_sealed(c, QUERIES / 4);
+    assert_in_range(store_fact_cache_bytes(cache), 20000, 1 << 20);
+    store_set_fact_cache(c->store, NULL);
+}
+
+static void
+test_kept_partly(void **state)
+{
+    struct contract *c = *state;
+    FZ_CLEANUP(drop_cache) struct store_fact_cache *cache = NULL;
+    assert_ok(c, store_fact_cache_create(6000, &cache, &c->err));
+    store_set_fact_cache(c->store, cache);
+    check_sealed(c, QUERIES / 4);
+    assert_in_range(store_fact_cache_bytes(cache), 1, 6000);
+    store_set_fact_cache(c->store, NULL);
 }
 
 /* Columns that cannot be read are not used, and made again. */
 static void
-test_damaged(void **state)
+check_damaged(struct contract *c)
 {
-    struct contract *c = *state;
     list_case_seed(5);
     struct list_case *all = list_case_make(c);
     int64_t n = seal(c, 1);
@@ -86,6 +122,17 @@ test_damaged(void **state)
     assert_int_equal(seal(c, 1), n);
     assert_int_equal(contract_count(c, "SELECT count(*) FROM fact_days WHERE state = 4"), 0);
     list_case_check(c, all, QUERIES / 8);
+}
+
+static void
+test_damaged(void **state)
+{
+    struct contract *c = *state;
+    FZ_CLEANUP(drop_cache) struct store_fact_cache *cache = NULL;
+    assert_ok(c, store_fact_cache_create(1 << 20, &cache, &c->err));
+    store_set_fact_cache(c->store, cache);
+    check_damaged(c);
+    store_set_fact_cache(c->store, NULL);
 }
 
 /* Of the one issue, which the list of reports agrees with. */
@@ -125,6 +172,9 @@ static void
 test_changed(void **state)
 {
     struct contract *c = *state;
+    FZ_CLEANUP(drop_cache) struct store_fact_cache *cache = NULL;
+    assert_ok(c, store_fact_cache_create(1 << 20, &cache, &c->err));
+    store_set_fact_cache(c->store, cache);
     const struct contract_group g = {.stack = "s", .key = "k", .variant = "v", .user = "ann"};
     struct contract_group other = g;
     char late[STORE_ID_TEXT];
@@ -147,6 +197,7 @@ test_changed(void **state)
     assert_int_equal(seal(c, 1), 1);
     assert_int_equal(count_of(c, "-user:ann"), 2);
     assert_int_equal(count_of(c, "version:9.0"), 1);
+    store_set_fact_cache(c->store, NULL);
 }
 
 /* ---- at the same time ---- */
@@ -340,6 +391,8 @@ contract_run_lists(void)
     const struct CMUnitTest tests[] = {
         contract_test(test_random),
         contract_test(test_sealed),
+        contract_test(test_kept),
+        contract_test(test_kept_partly),
         contract_test(test_damaged),
         contract_test(test_changed),
         contract_test(test_plans),

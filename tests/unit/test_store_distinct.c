@@ -22,15 +22,17 @@ pick(uint32_t n)
     return (seed >> 8) % n;
 }
 
-/* `n` pairs; users are `step` apart, so that they are dense or sparse. */
+/* `n` pairs; users are `step` apart, so that they are dense or sparse. Of the first groups many are expected. */
 static void
-check(size_t n, int64_t first, int64_t step)
+check_with(size_t n, int64_t first, int64_t step, uint32_t n_expected)
 {
     static uint8_t seen[GROUPS][USERS]; /* 1 seen, 2 marked */
     FZ_CLEANUP(store_distinct_deinit) struct store_distinct distinct = {.n_groups = GROUPS};
     uint64_t users[GROUPS] = {0}, marked[GROUPS] = {0};
     memset(seen, 0, sizeof(seen));
     seed = (uint32_t)n;
+    for (uint32_t i = 0; i < n_expected; i++)
+        assert_int_equal(store_distinct_expect(&distinct, i, NULL), FZ_OK);
     for (size_t i = 0; i < n; i++) {
         uint32_t group = pick(GROUPS - 1), user = pick(group ? USERS : 40);
         bool is_marked = pick(10) == 0;
@@ -55,12 +57,21 @@ check(size_t n, int64_t first, int64_t step)
 }
 
 static void
+check(size_t n, int64_t first, int64_t step)
+{
+    check_with(n, first, step, 0);
+    check_with(n, first, step, 2);
+    check_with(n, first, step, GROUPS);
+}
+
+static void
 test_count(void **state FZ_UNUSED)
 {
     check(0, 1, 1);
     check(1, 1, 1);
     check(3000, 1, 1);
     check(3000, 1, 7919);                        /* sparse */
+    check(20000, (INT64_C(1) << 31) - 9000, 7);  /* partly too far away for bits */
     check(100000, (INT64_C(1) << 39) - 9000, 3); /* large numbers */
     check(5000000, 1, 1);                        /* pairs are kept once on the way */
 }

@@ -1,0 +1,44 @@
+/*
+ * Columns of sealed days in memory, which all connections of a process share.
+ *
+ * A sealed day has a random number for each time that it was sealed (fact_days.sealing). A list reads those numbers of all days in
+ * one statement and uses the columns that were kept under the same number, so a day that has changed since is never answered
+ * from memory, whichever process changed it. When there is no room, other days are dropped, chosen at random: of a range that
+ * does not fit, a part stays, where the least recently used ones would all be dropped before they are used again.
+ */
+#ifndef STORE_FACT_CACHE_H
+#define STORE_FACT_CACHE_H
+
+#include "storage/store_block.h"
+
+struct store;
+struct store_fact_cache; /* opaque; any thread */
+
+/* `most`: bytes of columns. The caller ends it with store_fact_cache_destroy(), after all stores that use it. */
+FZ_MUST_CHECK enum fz_code store_fact_cache_create(size_t most, struct store_fact_cache **ret,
+                                                   struct fz_error *err);
+void store_fact_cache_destroy(struct store_fact_cache *cache);
+/* From now on lists of this store use it; borrowed. NULL: none, as at the start. */
+void store_set_fact_cache(struct store *store, struct store_fact_cache *cache);
+/* Bytes of the columns in it. */
+size_t store_fact_cache_bytes(struct store_fact_cache *cache);
+
+/* ---- private to storage ---- */
+
+struct store_fact_key {
+    int64_t project_id, day, sealing;
+};
+
+/* A column, until all who hold it have let go of it. */
+struct store_fact_kept;
+const struct store_block *store_fact_kept_block(const struct store_fact_kept *kept);
+void store_fact_kept_drop(struct store_fact_kept *kept);
+
+/* NULL: it is not there. `column` is an enum store_fact_column. */
+struct store_fact_kept *store_fact_cache_get(struct store_fact_cache *cache,
+                                             const struct store_fact_key *key, int column);
+/* Keep a copy of a column, which store_block_open() has accepted. Without memory or room it is not kept. */
+void store_fact_cache_put(struct store_fact_cache *cache, const struct store_fact_key *key,
+                          int column, struct fz_span bytes);
+
+#endif
