@@ -210,11 +210,10 @@ match_value(struct store_sql *q, const struct store_condition *condition,
     }
 }
 
-void
-store_sql_match(struct store_sql *q, const struct store_condition *condition,
-                const char *const *exprs, size_t n_exprs)
+static void
+match(struct store_sql *q, const struct store_condition *condition, const char *const *exprs,
+      size_t n_exprs)
 {
-    fz_buffer_text(&q->text, "coalesce(");
     if (condition->op == STORE_OP_PRESENT) {
         for (size_t i = 0; i < n_exprs; i++)
             fz_buffer_printf(&q->text, "%scoalesce(%s, '') <> ''", i ? " OR " : "", exprs[i]);
@@ -223,7 +222,25 @@ store_sql_match(struct store_sql *q, const struct store_condition *condition,
         fz_buffer_text(&q->text, i ? " OR " : "");
         match_value(q, condition, &condition->values[i], exprs, n_exprs);
     }
+}
+
+void
+store_sql_match(struct store_sql *q, const struct store_condition *condition,
+                const char *const *exprs, size_t n_exprs)
+{
+    fz_buffer_text(&q->text, "coalesce(");
+    match(q, condition, exprs, n_exprs);
     fz_buffer_text(&q->text, ", FALSE)");
+}
+
+void
+store_sql_match_known(struct store_sql *q, const struct store_condition *condition,
+                      const char *const *exprs, size_t n_exprs)
+{
+    bool is_any = condition->op == STORE_OP_PRESENT || condition->n_values > 0;
+    fz_buffer_text(&q->text, is_any ? "(" : "(FALSE");
+    match(q, condition, exprs, n_exprs);
+    fz_buffer_char(&q->text, ')');
 }
 
 /* ---- comparisons ---- */

@@ -51,6 +51,9 @@ FZ_MUST_CHECK enum fz_code store_ids_read(struct store *store, const struct stor
  * comparisons. */
 void store_sql_match(struct store_sql *q, const struct store_condition *condition,
                      const char *const *exprs, size_t n_exprs);
+/* The same for texts that are never NULL: a bare condition, which PostgreSQL can look up in an index of parts. */
+void store_sql_match_known(struct store_sql *q, const struct store_condition *condition,
+                           const char *const *exprs, size_t n_exprs);
 /* The value as a pattern for LIKE with the wildcards of the operator; what precedes it is literal. */
 struct sql_value store_sql_pattern(struct store_sql *q, const char *before, enum store_op op,
                                    const struct store_query_value *value);

@@ -2,9 +2,12 @@
 
 #include <inttypes.h>
 
+#include "storage/store_fact_filter.h"
+
 enum {
-    PROBED = 4000,       /* an index with fewer facts is better than a range of time */
-    LISTED_STACKS = 4000 /* more are looked up by the database */
+    PROBED = 4000,        /* an index with fewer facts is better than a range of time */
+    LISTED_STACKS = 4000, /* more are looked up by the database */
+    PROBED_IDS = 500      /* of more, an index is not even tried where there are columns */
 };
 
 /* ---- what each field is in facts ---- */
@@ -426,11 +429,13 @@ enum fz_code
 store_fact_query_plan(struct store_fact_query *facts, struct fz_error *err)
 {
     int64_t least = PROBED;
+    bool can_columns = store_fact_filter_can(facts);
     enum fz_code code = FZ_OK;
     for (size_t i = 0; code == FZ_OK && i < facts->n; i++) {
         const struct store_fact_condition *condition = &facts->conditions[i];
         int64_t n = least;
-        if (condition->n != 1 || condition->is_negated || !condition->parts[0].has_index)
+        if (condition->n != 1 || condition->is_negated || !condition->parts[0].has_index ||
+            (condition->parts[0].ids.n > PROBED_IDS && can_columns))
             continue;
         code = count_part(facts, &condition->parts[0], least, &n, err);
         if (code == FZ_OK && n < least) {

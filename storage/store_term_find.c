@@ -104,7 +104,10 @@ find_texts(struct store *store, int64_t project_id, const struct store_term_plac
         exprs[n++] = "detail";
     if (place->parts & STORE_PART_BOTH)
         exprs[n++] = "(CASE WHEN text <> '' AND detail <> '' THEN text || ' ' || detail END)";
-    store_sql_match(&q, condition, exprs, n);
+    if (place->parts & STORE_PART_BOTH)
+        store_sql_match(&q, condition, exprs, n);
+    else
+        store_sql_match_known(&q, condition, exprs, n);
     enum fz_code code = store_ids_read(store, &q, ret, arena, err);
     store_sql_deinit(&q);
     return code;

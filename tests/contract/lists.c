@@ -385,6 +385,43 @@ test_plans(void **state)
     }
 }
 
+/* A part of a text is looked up in the index of parts. */
+static void
+test_text_plan(void **state)
+{
+    struct contract *c = *state;
+    static const char *const exprs[] = {"text"};
+    struct store_query query;
+    struct store_sql q;
+    enum fz_code code = FZ_OK;
+    bool has_index = false;
+    if (contract_is_sqlite(c))
+        return;
+    contract_sql(c, "",
+                 "INSERT INTO terms (project_id, field, text) SELECT 1, 10, 'timeout of request ' "
+                 "|| n FROM generate_series(1, 5000) n");
+    contract_sql(c, "", "ANALYZE terms");
+    assert_ok(c, query_parse(fz_span_cstr("reason:\"request 4711\""), list_case_now, &c->arena,
+                             &query, &c->err));
+    FZ_CLEANUP(sql_closep) struct sql *sql = NULL;
+    assert_ok(c, sql_open(c->url, false, &sql, &c->err));
+    store_sql_init(&q, c->store, &c->arena);
+    fz_buffer_text(&q.text,
+                   "EXPLAIN SELECT id FROM terms WHERE project_id = 1 AND field = 10 AND ");
+    store_sql_match_known(&q, &query.conditions[0], exprs, 1);
+    struct sql_rows rows = {0};
+    assert_ok(c, store_sql_done(&q, &c->err));
+    assert_ok(c, sql_query_once(sql, fz_buffer_cstr(&q.text), q.args, q.n_args, &rows, &c->err));
+    while (sql_row(&rows, &code, &c->err)) {
+        const char *step = sql_col_text(&rows, 0, &c->arena);
+        has_index = has_index || (step && strstr(step, "terms_trigrams"));
+    }
+    assert_ok(c, code);
+    assert_true(has_index);
+    sql_rows_close(&rows);
+    store_sql_deinit(&q);
+}
+
 int
 contract_run_lists(void)
 {
@@ -396,6 +433,7 @@ contract_run_lists(void)
         contract_test(test_damaged),
         contract_test(test_changed),
         contract_test(test_plans),
+        contract_test(test_text_plan),
         contract_test(test_changed_meanwhile),
         contract_test(test_introduced_and_fixed),
         contract_test(test_newest_versions),
