@@ -78,7 +78,7 @@ store_distinct_add(struct store_distinct *distinct, uint32_t group, int64_t user
                    struct fz_error *err)
 {
     uint32_t place = distinct->set_of ? distinct->set_of[group] : 0;
-    /* 0, which is no user, may have a page. */
+    /* 0, an unknown user, may have a page. */
     if (!place || user <= 0 || is_marked ||
         !store_distinct_bits_put(&distinct->sets[place - 1].seen, user))
         return store_distinct_add_new(distinct, group, user, is_marked, err);

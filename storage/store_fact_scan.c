@@ -7,17 +7,15 @@
  */
 #include "storage/store_fact_scan.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/list.h"
 #include "storage/store_fact_cache.h"
 #include "storage/store_fact_filter.h"
+#include "storage/store_fact_gap.h"
 
 enum {
-    ROWS_AT_ONCE = 1024,
     BYTES_AT_ONCE = 16 * 1024 * 1024, /* of columns that one statement reads */
     BYTES_EACH = 3                    /* of one fact in a column, about */
 };
@@ -44,10 +42,7 @@ struct store_fact_scan {
     bool reads_all; /* what was in memory is there no more */
     bool has_row;   /* its current row is still to be used */
     bool is_reading, has_ended;
-    /* A gap. */
-    struct sql_ints ints;
-    bool is_in_gap;
-    uint8_t *row_bytes; /* of the columns of its rows; owned */
+    struct store_fact_gap gap;
     /* The batch. */
     struct store_block columns[STORE_FACT_COLUMNS];
     struct store_fact_kept *kept[STORE_FACT_COLUMNS]; /* held while they are in `columns` */
@@ -331,80 +326,6 @@ use_columns(struct store_fact_scan *scan, const struct day_columns *day, size_t 
     return true;
 }
 
-/* ---- a gap as rows ---- */
-
-static void
-append_order(const struct store_fact_scan *scan, struct store_sql *q)
-{
-    const struct store_fact_want *want = &scan->want;
-    char sign = scan->is_falling ? '<' : '>';
-    const char *way = scan->is_falling ? "DESC" : "ASC";
-    if (want->has_after)
-        fz_buffer_printf(&q->text,
-                         " AND f.received_ms %c= %" PRId64
-                         " AND (f.received_ms, f.report_key) %c (%" PRId64 ", %" PRId64 ")",
-                         sign, want->after_ms, sign, want->after_ms, want->after_key);
-    if (want->order != STORE_FACTS_ANY_ORDER)
-        fz_buffer_printf(&q->text, " ORDER BY f.received_ms %s, f.report_key %s", way, way);
-    if (want->limit)
-        fz_buffer_printf(&q->text, " LIMIT %zu", want->limit);
-}
-
-static enum fz_code
-open_gap(struct store_fact_scan *scan, int64_t from_ms, int64_t to_ms, struct fz_error *err)
-{
-    char names[SQL_INTS][24];
-    const char *columns[SQL_INTS + 1] = {NULL};
-    struct store_fact_query facts = *scan->facts;
-    struct store_sql q;
-    facts.since_ms = from_ms;
-    facts.until_ms = to_ms == INT64_MAX ? 0 : to_ms;
-    for (size_t i = 0; i < scan->want.n_columns; i++) {
-        snprintf(names[i], sizeof(names[i]), "f.%s",
-                 store_fact_column_names[scan->want.columns[i]]);
-        columns[i] = names[i];
-    }
-    store_sql_init(&q, scan->store, facts.arena);
-    store_fact_query_from(&facts, &q);
-    fz_buffer_text(&q.text, scan->want.counted_only ? " AND f.is_counted = 1" : "");
-    fz_buffer_text(&q.text, scan->want.kept_only ? " AND f.report_key > 0" : "");
-    append_order(scan, &q);
-    enum fz_code code = store_sql_done(&q, err);
-    if (code == FZ_OK)
-        code = sql_ints_open(scan->store->sql, columns, fz_buffer_cstr(&q.text), q.args, q.n_args,
-                             &scan->ints, err);
-    scan->is_in_gap = code == FZ_OK;
-    store_sql_deinit(&q);
-    return code;
-}
-
-/* Rows become columns of 8 bytes. */
-static size_t
-read_rows(struct store_fact_scan *scan, enum fz_code *code, struct fz_error *err)
-{
-    size_t n = 0, n_columns = scan->want.n_columns;
-    for (int64_t row[SQL_INTS]; n < ROWS_AT_ONCE && sql_ints_next(&scan->ints, row, code, err);
-         n++) {
-        for (size_t i = 0; i < n_columns; i++) {
-            uint8_t *to = scan->row_bytes + (i * (ROWS_AT_ONCE + 1) + n) * 8;
-            for (int byte = 0; byte < 8; byte++)
-                to[byte] = (uint8_t)((uint64_t)row[i] >> (8 * byte));
-        }
-        scan->at[n] = (uint32_t)n;
-    }
-    for (size_t i = 0; i < n_columns; i++)
-        scan->columns[scan->want.columns[i]] =
-            (struct store_block){.data = scan->row_bytes + i * (ROWS_AT_ONCE + 1) * 8,
-                                 .mask = UINT64_MAX,
-                                 .width = 8,
-                                 .n = n};
-    if (n < ROWS_AT_ONCE) {
-        sql_ints_close(&scan->ints);
-        scan->is_in_gap = false;
-    }
-    return n;
-}
-
 /* ---- all ---- */
 
 enum fz_code
@@ -425,9 +346,8 @@ store_fact_scan_open(const struct store_fact_query *facts, const struct store_fa
     /* An index finds few facts faster. */
     bool by_columns = !facts->driver && store_fact_filter_can(facts);
     enum fz_code code = by_columns ? store_fact_filter_init(&scan->filter, facts, err) : FZ_OK;
-    scan->row_bytes = malloc(want->n_columns * (ROWS_AT_ONCE + 1) * 8);
-    scan->at = fz_list_grow(NULL, NULL, &scan->room_at, ROWS_AT_ONCE, sizeof(*scan->at));
-    if (code == FZ_OK && (!scan->row_bytes || !scan->at))
+    scan->at = fz_list_grow(NULL, NULL, &scan->room_at, STORE_FACT_GAP_ROWS, sizeof(*scan->at));
+    if (code == FZ_OK && !scan->at)
         code = fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
     memcpy(scan->needs, scan->filter.needs, sizeof(scan->needs));
     for (size_t i = 0; i < want->n_columns; i++)
@@ -450,7 +370,7 @@ store_fact_scan_close(struct store_fact_scan *scan)
     if (!scan)
         return;
     end_days(scan);
-    sql_ints_close(&scan->ints);
+    store_fact_gap_close(&scan->gap);
     if (scan->damaged >= 0) {
         const struct sql_value args[] = {sql_int(scan->facts->project_id), sql_int(scan->damaged)};
         /* If this fails, the next reader tries. */
@@ -463,7 +383,6 @@ store_fact_scan_close(struct store_fact_scan *scan)
     for (int i = 0; i < STORE_FACT_COLUMNS; i++)
         store_fact_kept_drop(scan->kept[i]);
     free(scan->days);
-    free(scan->row_bytes);
     free(scan->at);
     free(scan->tag_starts);
     free(scan);
@@ -478,7 +397,8 @@ step_gap(struct store_fact_scan *scan, int64_t day_from, int64_t day_to, enum fz
     int64_t to = scan->is_falling ? scan->to_ms : day_from;
     if (from >= to)
         return false;
-    *code = open_gap(scan, from, to, err);
+    const struct store_fact_range range = {from, to, scan->is_falling};
+    *code = store_fact_gap_open(&scan->gap, scan->facts, &scan->want, &range, err);
     if (scan->is_falling)
         scan->to_ms = day_to;
     else
@@ -544,8 +464,8 @@ store_fact_scan_next(struct store_fact_scan *scan, struct store_fact_batch *ret,
 {
     size_t n = 0;
     while (*code == FZ_OK && n == 0) {
-        if (scan->is_in_gap)
-            n = read_rows(scan, code, err);
+        if (scan->gap.is_open)
+            n = store_fact_gap_read(&scan->gap, &scan->want, scan->columns, scan->at, code, err);
         else if (scan->is_reading && scan->at_day == scan->end_day)
             end_days(scan);
         else if (scan->at_day < scan->n_days)
