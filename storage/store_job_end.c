@@ -14,19 +14,20 @@ enum { OUTAGES = 10, DEATHS = 2 };
 /* Mark the subject of a job as failed for good. */
 static enum fz_code
 fail_subject(struct store *store, const struct store_job *job, enum fz_code why, const char *text,
-             struct fz_error *err)
+             bool is_kept, struct fz_error *err)
 {
     const struct sql_value args[] = {sql_int(job->project_id), sql_text(job->subject),
-                                     sql_text(text), sql_int(why)};
+                                     sql_text(text), sql_int(why),
+                                     sql_text(is_kept ? "quarantined" : "failed")};
     struct store_changed changed = {.project_id = job->project_id};
-    /* An upload's body is of no use any more; a report's is kept, to be done again. */
+    /* An upload's body is of no use any more, unless it is in quarantine; a report's is kept, to be
+     * done again. */
     if (job->kind == STORE_JOB_UPLOAD) {
-        enum fz_code code =
-            sql_exec(store->sql,
-                     "UPDATE uploads SET state = 'failed', error = $3, error_code = $4 "
-                     "WHERE project_id = $1 AND id = $2",
-                     args, 4, NULL, err);
-        if (code == FZ_OK)
+        enum fz_code code = sql_exec(store->sql,
+                                     "UPDATE uploads SET state = $5, error = $3, error_code = $4 "
+                                     "WHERE project_id = $1 AND id = $2",
+                                     args, 5, NULL, err);
+        if (code == FZ_OK && !is_kept)
             code = store_upload_drop_blob(store->sql, job, err);
         changed.n[STORE_CHANGE_UPLOAD] = 1;
         changed.upload = job->subject;
@@ -52,7 +53,7 @@ store_job_quarantine(struct store *store, const struct store_job *job, enum fz_c
         store->sql,
         "UPDATE jobs SET state = 2, fence = fence + 1, error = $2, worker = NULL WHERE id = $1",
         args, FZ_ARRAY_LEN(args), NULL, err);
-    return code == FZ_OK ? fail_subject(store, job, why, text, err) : code;
+    return code == FZ_OK ? fail_subject(store, job, why, text, true, err) : code;
 }
 
 /* n^4 seconds and up to a quarter more, so that jobs that failed together do not come back
@@ -110,7 +111,7 @@ fail_locked(struct store *store, const struct store_job *job, struct store_job_r
             return store_job_quarantine(store, job, why, text, err);
         return try_again(store, job, row, back_off_ms(row->outages), err);
     }
-    enum fz_code code = fail_subject(store, job, why, text, err);
+    enum fz_code code = fail_subject(store, job, why, text, false, err);
     if (code != FZ_OK)
         return code;
     /* Somebody asked for it once more while it ran. */

@@ -128,7 +128,9 @@ struct store_upload {
     enum store_upload_state state;
     const char *result; /* when done: what store_job_finish_upload() was given */
     const char *error;
-    int error_code;         /* enum fz_code when failed */
+    int error_code; /* enum fz_code when failed */
+    bool is_kept;   /* failed, and in quarantine: its bytes are there and can be tried again */
+    int64_t created_ms;
     bool is_rebuild;        /* only builds the index of a stored slice anew */
     const char *map_sha256; /* blob of the BCSymbolMap to build it with; NULL = none */
 };
@@ -137,6 +139,16 @@ store_upload_insert(struct store *store, const struct store_upload *upload, stru
 FZ_MUST_CHECK enum fz_code store_upload_get(struct store *store, int64_t project_id, const char *id,
                                             struct fz_arena *arena, struct store_upload *ret,
                                             struct fz_error *err);
+
+/* The uploads that failed, newest first; see struct store_page. */
+FZ_MUST_CHECK enum fz_code store_upload_list_failed(struct store *store, int64_t project_id,
+                                                    struct store_page *page, struct fz_arena *arena,
+                                                    struct store_upload **ret,
+                                                    struct fz_error *err);
+/* Queue an upload that is in quarantine once more; nothing happens if it is queued already.
+ * NOT_FOUND; CONFLICT: it has ended in another way, so its bytes are not kept. */
+FZ_MUST_CHECK enum fz_code store_upload_reprocess(struct store *store, int64_t project_id,
+                                                  const char *id, struct fz_error *err);
 
 /* Register the symbol files of an upload and queue every report that waits for one of their
  * UUIDs, in portions, so that others can write in between. Sets is_new of each symbol.

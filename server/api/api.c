@@ -38,6 +38,8 @@ static const struct api_route own_rows[] = {
     {"GET", "/api/v1/symbols/missing", "symbol_missing", .scope = STORE_SCOPE_READ, .run = api_symbol_missing, .query = "limit"},
     {"GET", "/api/v1/symbols/{uuid}", "symbol_get", .scope = STORE_SCOPE_READ, .run = api_symbol_get, .query = "limit, cursor"},
     {"DELETE", "/api/v1/symbols/{uuid}", "symbol_delete", .scope = STORE_SCOPE_ADMIN, .run = api_symbol_delete},
+    {"GET", "/api/v1/uploads", "upload_list", .scope = STORE_SCOPE_UPLOAD, .run = api_upload_list, .query = "status, limit, cursor"},
+    {"POST", "/api/v1/uploads/{id}/reprocess", "upload_reprocess", .scope = STORE_SCOPE_UPLOAD, .run = api_upload_reprocess, .query = ""},
     {"GET", "/api/v1/uploads/{id}", "upload_get", .scope = STORE_SCOPE_UPLOAD, .run = api_upload_get, .query = ""},
     {"PATCH", "/api/v1/issues/{number}", "issue_patch", .scope = STORE_SCOPE_WRITE, .body = API_BODY_JSON, .run = api_issue_patch, .query = ""},
     {"GET", "/api/v1/issues/{number}/activity", "issue_activity", .scope = STORE_SCOPE_READ, .run = api_issue_activity, .query = "limit, cursor"},

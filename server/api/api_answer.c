@@ -89,6 +89,7 @@ api_upload_json(const struct store_upload *upload, struct fz_arena *arena, struc
     /* A raw body has no name of its own. */
     json_write_text(w, "name", upload->name && *upload->name ? upload->name : NULL);
     json_write_u64(w, "size", upload->size);
+    json_write_time(w, "received", upload->created_ms);
     if (upload->state == STORE_UPLOAD_DONE)
         upload_result_write(w, "result", &result);
     if (upload->state == STORE_UPLOAD_FAILED) {
@@ -96,6 +97,7 @@ api_upload_json(const struct store_upload *upload, struct fz_arena *arena, struc
         json_write_text(w, "code", fz_code_name((enum fz_code)upload->error_code));
         json_write_text(w, "message", upload->error ? api_stored_error(upload->error) : "");
         json_write_close(w, '}');
+        json_write_bool(w, "kept", upload->is_kept);
     }
     json_write_close(w, '}');
     return fz_buffer_done(w->out, err);

@@ -43,6 +43,8 @@ FZ_MUST_CHECK enum fz_code api_version_list(struct api_call *call,
 FZ_MUST_CHECK enum fz_code api_symbol_post(struct api_call *call,
                                            struct fz_error *err); /* api_upload.c */
 FZ_MUST_CHECK enum fz_code api_upload_get(struct api_call *call, struct fz_error *err);
+FZ_MUST_CHECK enum fz_code api_upload_list(struct api_call *call, struct fz_error *err);
+FZ_MUST_CHECK enum fz_code api_upload_reprocess(struct api_call *call, struct fz_error *err);
 FZ_MUST_CHECK enum fz_code api_symbol_list(struct api_call *call,
                                            struct fz_error *err); /* api_symbols.c */
 FZ_MUST_CHECK enum fz_code api_symbol_get(struct api_call *call, struct fz_error *err);

@@ -21,7 +21,13 @@
 #include "server/api/api_watch.h"
 #include "storage/store_blobs.h"
 
-enum { COPY_BYTES = 1024 * 1024, NAME_MAX_LEN = 255, PUT_TRIES = 3 };
+enum {
+    COPY_BYTES = 1024 * 1024,
+    NAME_MAX_LEN = 255,
+    PUT_TRIES = 3,
+    LIST_DEFAULT = 50,
+    LIST_MAX = 500
+};
 
 /* To a new file of the blob store's, for blob_put_fd(). */
 static enum fz_code
@@ -212,4 +218,39 @@ api_upload_get(struct api_call *call, struct fz_error *err)
     struct json_write w = json_write_start(&call->out);
     code = api_upload_json(&upload, call->arena, &w, err);
     return code != FZ_OK ? code : api_answer_written(call, 200, err);
+}
+
+enum fz_code
+api_upload_list(struct api_call *call, struct fz_error *err)
+{
+    struct store_upload *uploads = NULL;
+    struct store_page page = {.cursor = http_query(call->request, "cursor")};
+    const char *status = http_query(call->request, "status");
+    if (!status || strcmp(status, "failed") != 0)
+        return fz_fail(err, FZ_E_MALFORMED, "status: this lists uploads with status=failed");
+    enum fz_code code = api_query_limit(call->request, LIST_DEFAULT, LIST_MAX, &page.limit, err);
+    if (code == FZ_OK)
+        code = store_upload_list_failed(call->store, call->project_id, &page, call->arena, &uploads,
+                                        err);
+    if (code != FZ_OK)
+        return code;
+    struct json_write w = api_begin(call, '{');
+    json_write_open(&w, "uploads", '[');
+    for (size_t i = 0; i < page.n && code == FZ_OK; i++)
+        code = api_upload_json(&uploads[i], call->arena, &w, err);
+    json_write_close(&w, ']');
+    json_write_text(&w, "next_cursor", page.next);
+    return code == FZ_OK ? api_answer(call, 200, &w, '}', err) : code;
+}
+
+enum fz_code
+api_upload_reprocess(struct api_call *call, struct fz_error *err)
+{
+    char id[STORE_ID_TEXT];
+    enum fz_code code = api_param_uuid(call->request, "id", "upload", id, err);
+    if (code == FZ_OK)
+        code = store_upload_reprocess(call->store, call->project_id, id, err);
+    if (code == FZ_OK)
+        api_answer_upload_queued(call->request, id);
+    return code;
 }

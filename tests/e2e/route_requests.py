@@ -189,6 +189,8 @@ def symbols(token, zipped, slice_bytes):
         ("POST", "/api/v1/symbols/known"): Request("/api/v1/symbols/known", json.dumps({"uuids": [UUID]}).encode()),
         ("GET", "/api/v1/symbols/missing"): Request("/api/v1/symbols/missing"),
         ("GET", "/api/v1/symbols/{uuid}"): Request(f"/api/v1/symbols/{UUID}"),
+        ("GET", "/api/v1/uploads"): Request("/api/v1/uploads?status=failed"),
+        ("POST", "/api/v1/uploads/{id}/reprocess"): Request("/api/v1/uploads/" + "0" * 31 + "1/reprocess", status=404),
         ("GET", "/api/v1/uploads/{id}"): Request("/api/v1/uploads/" + "0" * 31 + "1", status=404),
         ("POST", "/api/v2/srcmap"): upload("/api/v2/srcmap", "symbols_archive", {"DD-API-KEY": token}, 202),
         ("POST", "/dsym"): upload("/dsym", "dsym", parts=(("apiKey", None, token.encode()),)),
