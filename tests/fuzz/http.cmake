@@ -1,3 +1,4 @@
+fz_fuzz_target(http_client fz_http)
 fz_fuzz_target(http_uri fz_http)
 fz_fuzz_target(http_framing fz_http)
 fz_fuzz_target(http_wire fz_http)
