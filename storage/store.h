@@ -337,6 +337,7 @@ struct store_counts { /* for /metrics */
     uint64_t jobs_queued, jobs_leased, jobs_quarantined;
     int64_t oldest_queued_ms; /* age; 0 with an empty queue */
     uint64_t n_reports, n_symbols;
+    uint64_t n_held; /* projects whose sweep of retention waits */
     uint64_t database_bytes;
 };
 FZ_MUST_CHECK enum fz_code store_counts(struct store *store, struct store_counts *ret,

@@ -47,6 +47,19 @@ store_duty_give_back(struct store *store, const char *name, struct fz_error *err
                     err);
 }
 
+enum fz_code
+store_duty_keep(struct store *store, const char *name, int64_t for_ms, struct fz_error *err)
+{
+    int64_t now = 0;
+    enum fz_code code = sql_now(store->sql, &now, err);
+    const struct sql_value args[] = {sql_text(name), sql_int(now + for_ms)};
+    return code == FZ_OK ? sql_exec(store->sql,
+                                    "UPDATE duties SET until_ms = $2 WHERE name = $1 AND until_ms "
+                                    "> 0",
+                                    args, FZ_ARRAY_LEN(args), NULL, err)
+                         : code;
+}
+
 /* ---- what is old ---- */
 
 enum fz_code

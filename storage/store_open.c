@@ -127,7 +127,7 @@ enum fz_code
 store_counts(struct store *store, struct store_counts *ret, struct fz_error *err)
 {
     struct store_counts counts = {0};
-    int64_t quarantined = 0, symbols = 0, bytes = 0;
+    int64_t quarantined = 0, symbols = 0, bytes = 0, held = 0;
     struct store_queue queue = {0};
     enum fz_code code = store_queue_counts(store, &queue, err);
     if (code == FZ_OK)
@@ -139,6 +139,9 @@ store_counts(struct store *store, struct store_counts *ret, struct fz_error *err
         code = sql_number(store->sql, "SELECT count(*) FROM symbol_files", NULL, 0, &symbols, NULL,
                           err);
     if (code == FZ_OK)
+        code = sql_number(store->sql, "SELECT count(*) FROM retention WHERE held_ms > 0", NULL, 0,
+                          &held, NULL, err);
+    if (code == FZ_OK)
         code = sql_number(store->sql, store->sql->driver->bytes_query, NULL, 0, &bytes, NULL, err);
     if (code != FZ_OK)
         return code;
@@ -146,6 +149,7 @@ store_counts(struct store *store, struct store_counts *ret, struct fz_error *err
     counts.jobs_leased = queue.n_running;
     counts.oldest_queued_ms = queue.oldest_ms;
     counts.jobs_quarantined = (uint64_t)quarantined;
+    counts.n_held = (uint64_t)held;
     counts.n_symbols = (uint64_t)symbols;
     counts.database_bytes = (uint64_t)bytes;
     *ret = counts;

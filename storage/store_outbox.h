@@ -202,6 +202,9 @@ FZ_MUST_CHECK enum fz_code store_delivery_resend(struct store *store, int64_t pr
 /* Take the duty `name` for `for_ms`, if no one has it. */
 FZ_MUST_CHECK enum fz_code store_duty_take(struct store *store, const char *name, int64_t for_ms,
                                            bool *ret, struct fz_error *err);
+/* Whoever has it keeps it for so long, unless it was given back for him. */
+FZ_MUST_CHECK enum fz_code store_duty_keep(struct store *store, const char *name, int64_t for_ms,
+                                           struct fz_error *err);
 FZ_MUST_CHECK enum fz_code store_duty_give_back(struct store *store, const char *name,
                                                 struct fz_error *err);
 

@@ -124,20 +124,26 @@ store_body_strip(struct store *store, const struct store_job *job, struct fz_spa
 
 /* ---- the sweep ---- */
 
+/* A sweep of retention has seen this time, or waits because of it (store_retention_hold()). */
+#define CLOCK_IS_RIGHT                                                                        \
+    "NOT EXISTS (SELECT 1 FROM retention s WHERE s.project_id = p.id AND s.swept_ms > 0 AND " \
+    "s.swept_ms < $1 - 7 * $2)"
+
 enum fz_code
 store_sweep_memory(struct store *store, uint64_t *n, struct fz_error *err)
 {
     static const char *const texts[] = {
         "DELETE FROM report_memory WHERE report_key IN (SELECT m.report_key FROM report_memory m "
-        "JOIN projects p ON p.id = m.project_id WHERE p.keep_memory = 0 OR m.stored_ms < $1 - "
-        "p.memory_days * $2 LIMIT 200)",
+        "JOIN projects p ON p.id = m.project_id WHERE p.keep_memory = 0 OR (m.stored_ms < $1 - "
+        "p.memory_days * $2 AND " CLOCK_IS_RIGHT ") LIMIT 200)",
         /* A report that cannot be read is kept for a time, so that the cause can be found. */
         "DELETE FROM report_bodies WHERE report_key IN (SELECT r.key FROM reports r JOIN projects "
         "p ON p.id = r.project_id WHERE r.status = 'failed' AND r.transient = 0 AND r.memory = 0 "
         "AND r.received_ms < "
-        "$1 - p.memory_days * $2 AND EXISTS (SELECT 1 FROM report_bodies b WHERE b.report_key = "
-        "r.key) LIMIT 200)",
-        "UPDATE reports SET memory = 2 WHERE status = 'failed' AND transient = 0 AND memory = 0 "
+        "$1 - p.memory_days * $2 AND " CLOCK_IS_RIGHT
+        " AND EXISTS (SELECT 1 FROM report_bodies b WHERE b.report_key = r.key) LIMIT 200)",
+        "UPDATE reports SET memory = 2, has_body = 0 WHERE status = 'failed' AND transient = 0 AND "
+        "memory = 0 "
         "AND "
         "NOT EXISTS (SELECT 1 FROM report_bodies b WHERE b.report_key = reports.key) AND "
         "received_ms + $2 < $1"};

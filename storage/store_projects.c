@@ -1,4 +1,5 @@
 #include "storage/store_private.h"
+#include "storage/store_retention.h"
 
 #include <stdio.h>
 
@@ -38,6 +39,18 @@ fail_taken(const char *name, struct fz_error *err)
     return fz_fail(err, FZ_E_CONFLICT, "there is a project %s already", name);
 }
 
+/* A project has limits from its beginning, so that none is a surprise. */
+static enum fz_code
+add_retention(struct sql *tx, int64_t id, struct fz_error *err)
+{
+    const struct sql_value args[] = {sql_int(id), sql_int(STORE_REPORT_DAYS),
+                                     sql_int(STORE_SYMBOL_DAYS)};
+    return sql_exec(tx,
+                    "INSERT INTO retention (project_id, report_days, symbol_days) VALUES ($1, $2, "
+                    "$3)",
+                    args, FZ_ARRAY_LEN(args), NULL, err);
+}
+
 enum fz_code
 store_project_create(struct store *store, const char *name, int64_t *ret_id, struct fz_error *err)
 {
@@ -49,13 +62,20 @@ store_project_create(struct store *store, const char *name, int64_t *ret_id, str
     if (code != FZ_OK)
         return code;
     const struct sql_value args[] = {sql_text(name), sql_int(now)};
-    code = sql_number(store->sql,
-                      "INSERT INTO projects (name, created_ms) VALUES ($1, $2) "
-                      "ON CONFLICT DO NOTHING RETURNING id",
-                      args, FZ_ARRAY_LEN(args), &id, &created, err);
+    FZ_CLEANUP(sql_rollbackp) struct sql *tx = NULL;
+    code = sql_begin(store->sql, &tx, err);
+    if (code == FZ_OK)
+        code = sql_number(tx,
+                          "INSERT INTO projects (name, created_ms) VALUES ($1, $2) "
+                          "ON CONFLICT DO NOTHING RETURNING id",
+                          args, FZ_ARRAY_LEN(args), &id, &created, err);
     /* ON CONFLICT answers with no row; an error would have a text of the engine's. */
     if (code == FZ_OK && !created)
         return fail_taken(name, err);
+    if (code == FZ_OK)
+        code = add_retention(tx, id, err);
+    if (code == FZ_OK)
+        code = sql_commit(&tx, err);
     if (code == FZ_OK)
         *ret_id = id;
     return code;

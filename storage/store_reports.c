@@ -1,6 +1,7 @@
 #include "storage/store_changed.h"
 #include "storage/store_record.h"
 #include "storage/store_request.h"
+#include "storage/store_retention_plan.h"
 
 /* ---- read ---- */
 
@@ -184,6 +185,44 @@ delete_report(struct store *store, int64_t project_id, const char *id, struct fz
     return code == FZ_OK ? sql_commit(&tx, err) : code;
 }
 
+/* The report of a run that ended long ago: no other one comes that would have to know that it was counted. */
+static enum fz_code
+delete_old_report(struct sql *tx, int64_t project_id, const struct store_plan_row *row,
+                  int64_t old_ms, int64_t *n, struct fz_error *err)
+{
+    struct store_run_report report = {.project_id = project_id, .id = row->id};
+    bool transient = false;
+    enum fz_code code = delete_row(tx, &report, &transient, err);
+    if (code == FZ_E_NOT_FOUND)
+        return FZ_OK;
+    report.was_counted = report.was_counted && row->received_ms >= old_ms;
+    if (code == FZ_OK)
+        code = store_run_forget(tx, &report, err);
+    *n += code == FZ_OK;
+    return code;
+}
+
+enum fz_code
+store_reports_delete(struct store *store, int64_t project_id, const struct store_plan_row *rows,
+                     size_t n, int64_t old_ms, uint64_t *ret_n, struct fz_error *err)
+{
+    struct store_changed changed = {.project_id = project_id};
+    int64_t n_deleted = 0;
+    enum fz_code code = FZ_OK;
+    for (size_t i = 0; code == FZ_OK && i < n; i++) {
+        code = delete_old_report(store->sql, project_id, &rows[i], old_ms, &n_deleted, err);
+        changed.report = rows[i].id;
+    }
+    changed.n[STORE_CHANGE_REPORT] = (uint64_t)n_deleted;
+    if (code == FZ_OK)
+        code = store_count_reports(store->sql, -n_deleted, err);
+    if (code == FZ_OK && n_deleted)
+        code = store_changed_count(store, &changed, err);
+    if (code == FZ_OK)
+        *ret_n = (uint64_t)n_deleted;
+    return code;
+}
+
 enum fz_code
 store_report_delete(struct store *store, int64_t project_id, const char *id, struct fz_error *err)
 {
@@ -195,6 +234,20 @@ store_report_delete(struct store *store, int64_t project_id, const char *id, str
         code = delete_report(store, project_id, id, err);
     while (sql_try_again(store->sql, code, &n_tries));
     return code;
+}
+
+/* Why there is nothing to process. */
+static enum fz_code
+no_body(struct sql *tx, const struct sql_value *args, struct fz_error *err)
+{
+    bool found = false;
+    enum fz_code code = sql_number(tx, "SELECT 1 FROM reports WHERE project_id = $1 AND id = $2",
+                                   args, 2, NULL, &found, err);
+    if (code != FZ_OK || !found)
+        return code == FZ_OK ? no_report(err) : code;
+    return fz_fail(err, FZ_E_CONFLICT,
+                   "the body of the report is not kept any more (retention), so it cannot be "
+                   "processed again");
 }
 
 enum fz_code
@@ -219,7 +272,7 @@ store_report_reprocess(struct store *store, int64_t project_id, const char *id,
             tx,
             "INSERT INTO jobs (project_id, kind, subject, priority, due_ms, queued_ms, since_ms) "
             "SELECT project_id, 1, id, 1, 0, $3, $4 FROM reports WHERE project_id = $1 AND id = $2 "
-            "ON CONFLICT (project_id, kind, subject) DO UPDATE SET "
+            "AND has_body = 1 ON CONFLICT (project_id, kind, subject) DO UPDATE SET "
             "again = CASE WHEN jobs.state = 1 THEN 1 ELSE 0 END, "
             "priority = CASE WHEN jobs.state = 2 OR jobs.priority > 1 THEN 1 ELSE jobs.priority "
             "END, "
@@ -231,7 +284,7 @@ store_report_reprocess(struct store *store, int64_t project_id, const char *id,
             "state = CASE WHEN jobs.state = 1 THEN 1 ELSE 0 END",
             args, FZ_ARRAY_LEN(args), &n, err);
     if (code == FZ_OK && n == 0)
-        return no_report(err);
+        return no_body(tx, args, err);
     if (code == FZ_OK)
         code = sql_exec(tx,
                         "UPDATE reports SET status = 'queued', error = NULL "

@@ -390,6 +390,7 @@ main(int argc, char **argv)
         {"usage", contract_run_usage},
         {"changes", contract_run_changes},
         {"memory", contract_run_memory},
+        {"retention", contract_run_retention},
         {"runs", contract_run_runs},
         {"grouping", contract_run_grouping},
         {"outbox", contract_run_outbox},
