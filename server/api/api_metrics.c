@@ -86,6 +86,7 @@ api_metrics(void *app, struct http_request *request)
         .jobs_quarantined = counts.jobs_quarantined,
         .reports = counts.n_reports,
         .symbols = counts.n_symbols,
+        .retention_held = counts.n_held,
         .database_bytes = counts.database_bytes,
         .oldest_job_s = (double)counts.oldest_queued_ms / 1000,
         .blob_free_bytes = free_bytes,

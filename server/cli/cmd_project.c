@@ -4,12 +4,14 @@
 #include <string.h>
 
 #include "base/buffer.h"
+#include "base/text.h"
 #include "base/time.h"
 #include "server/cli/cmd.h"
 #include "server/cli/command.h"
 #include "server/config/term.h"
 #include "server/scrub/scrub.h"
 #include "storage/store.h"
+#include "storage/store_retention.h"
 
 enum { ARENA_BYTES = 64 * 1024 * 1024 };
 
@@ -59,7 +61,34 @@ struct settings {
     const char *values, *memory, *scrub;
     uint64_t memory_days; /* 0 = not given */
     struct option_list allow, deny, scrub_rules;
+    uint64_t report_days, report_max, body_days, symbol_days,
+        bytes_max; /* NOT_GIVEN, 0 = no limit */
+    const char *samples;
 };
+#define NOT_GIVEN UINT64_MAX
+static const struct settings no_settings = {.report_days = NOT_GIVEN,
+                                            .report_max = NOT_GIVEN,
+                                            .body_days = NOT_GIVEN,
+                                            .symbol_days = NOT_GIVEN,
+                                            .bytes_max = NOT_GIVEN};
+
+/* A number with an optional K, M, G or T, which count by 1,024. */
+static enum fz_code
+set_bytes(const struct option_spec *option, void *field, const char *text, const char *where,
+          struct fz_error *err)
+{
+    static const char units[] = "KMGT";
+    size_t len = strlen(text);
+    const char *unit = len ? strchr(units, text[len - 1]) : NULL;
+    unsigned shift = unit && *unit ? 10 * (unsigned)(unit - units + 1) : 0;
+    uint64_t number;
+    if (!fz_text_u64(fz_span_make(text, len - (shift > 0)), &number) ||
+        number > option->max >> shift)
+        return fz_fail(err, FZ_E_MALFORMED,
+                       "%s: '%.40s' is not a number of bytes, such as 500M or 20G", where, text);
+    *(uint64_t *)field = number << shift;
+    return FZ_OK;
+}
 
 static enum fz_code
 set_word(const struct option_spec *option, void *field, const char *text, const char *where,
@@ -113,6 +142,39 @@ print_privacy(const struct store_privacy *privacy)
     print_lines("redact_deny", privacy->redact_deny);
 }
 
+static void
+take(uint64_t given, int64_t *number)
+{
+    *number = given == NOT_GIVEN ? *number : (int64_t)given;
+}
+
+static enum fz_code
+set_retention(struct store *store, int64_t id, const struct settings *settings,
+              struct fz_error *err)
+{
+    struct store_retention now, before;
+    enum fz_code code = store_retention_get(store, id, &before, NULL, err);
+    if (code != FZ_OK)
+        return code;
+    now = before;
+    take(settings->report_days, &now.report_days);
+    take(settings->report_max, &now.report_max);
+    take(settings->body_days, &now.body_days);
+    take(settings->symbol_days, &now.symbol_days);
+    take(settings->bytes_max, &now.bytes_max);
+    if (settings->samples)
+        now.keeps_samples = strcmp(settings->samples, "on") == 0;
+    if (!store_retention_is_same(&now, &before))
+        code = store_retention_set(store, id, &now, err);
+    if (code == FZ_OK)
+        printf("keep_reports_days\t%" PRId64 "\nkeep_reports\t%" PRId64
+               "\nkeep_bodies_days\t%" PRId64 "\nkeep_symbols_days\t%" PRId64
+               "\nkeep_bytes\t%" PRId64 "\nkeep_samples\t%s\n",
+               now.report_days, now.report_max, now.body_days, now.symbol_days, now.bytes_max,
+               now.keeps_samples ? "on" : "off");
+    return code;
+}
+
 static enum fz_code
 set_scrub(struct store *store, struct store_project *project, const struct settings *settings,
           struct fz_arena *arena, struct fz_error *err)
@@ -161,7 +223,9 @@ set(struct store *store, const char *name, const struct settings *settings, stru
         code = store_project_set_privacy(store, project.id, privacy, err);
     if (code == FZ_OK)
         print_privacy(privacy);
-    return code == FZ_OK ? set_scrub(store, &project, settings, &arena, err) : code;
+    if (code == FZ_OK)
+        code = set_scrub(store, &project, settings, &arena, err);
+    return code == FZ_OK ? set_retention(store, project.id, settings, err) : code;
 }
 
 static int
@@ -224,6 +288,51 @@ static const struct option_spec set_options[] = {
      .offset = offsetof(struct settings, scrub_rules),
      .help = "What is masked besides or in spite of the defaults: off:KIND, on:KIND, text:PATTERN, "
              "key:PATTERN or keep:PATTERN. Replaces the list; 'none' empties it."},
+    {.name = "keep-reports-days",
+     .argument = "N",
+     .set = option_set_count,
+     .offset = offsetof(struct settings, report_days),
+     .max = STORE_RETENTION_DAYS_MAX,
+     .help = "For how long reports are kept; 0: for ever.",
+     .fallback = "90 for a new project",
+     .see = "privacy.md"},
+    {.name = "keep-reports",
+     .argument = "N",
+     .set = option_set_count,
+     .offset = offsetof(struct settings, report_max),
+     .max = 1000000000000,
+     .fallback = "0",
+     .help = "How many reports are kept; those of frequent issues are deleted first. 0: all."},
+    {.name = "keep-samples",
+     .argument = "WHEN",
+     .complete = "on off",
+     .set = set_word,
+     .offset = offsetof(struct settings, samples),
+     .fallback = "on",
+     .help =
+         "Whether each issue keeps its first, newest and best named report for longer: on, off."},
+    {.name = "keep-bodies-days",
+     .argument = "N",
+     .set = option_set_count,
+     .offset = offsetof(struct settings, body_days),
+     .max = STORE_RETENTION_DAYS_MAX,
+     .fallback = "0",
+     .help = "For how long reports are kept as they were sent; 0: as long as the report."},
+    {.name = "keep-symbols-days",
+     .argument = "N",
+     .set = option_set_count,
+     .offset = offsetof(struct settings, symbol_days),
+     .max = STORE_RETENTION_DAYS_MAX,
+     .fallback = "365 for a new project",
+     .help = "For how long symbol files are kept that no stored report needs; 0: for ever."},
+    {.name = "keep-bytes",
+     .argument = "SIZE",
+     .set = set_bytes,
+     .offset = offsetof(struct settings, bytes_max),
+     .max = UINT64_MAX / 8,
+     .fallback = "0",
+     .help = "How much a project may store, as 20G; reports of frequent issues make room. 0: no "
+             "limit."},
     {.name = NULL},
 };
 static const struct command_spec set_spec = {
@@ -233,10 +342,15 @@ static const struct command_spec set_spec = {
     .flags = COMMAND_NEEDS_OPERANDS,
     .description = "Set what a project shows of variables, keeps of captured memory and masks in "
                    "texts, and print all of these settings. What is not given stays as it is.",
+    .description =
+        "Set what a project shows of variables and how long it keeps what was sent, and print "
+        "all of these settings. What is not given stays as it is. 'framezero prune --dry-run' "
+        "prints what they delete.",
     .options = set_options,
     .settings = config_settings,
     .role = CONFIG_STORE,
     .values_size = sizeof(struct settings),
+    .defaults = &no_settings,
     .run = run_set,
 };
 

@@ -80,6 +80,8 @@
     X(unsigned, sweep_s, "60", "seconds between two searches for blobs that nothing names",        \
       "Blobs of deleted symbol files and refused uploads are deleted within seconds, without "     \
       "such a search.")                                                                            \
+    X(unsigned, retention_s, "3600",                                                               \
+      "seconds between two searches for what projects keep no longer, at most 3600", NULL)         \
     X(unsigned, orphan_s, "3600", "seconds after which a blob that nothing ever named is deleted", \
       NULL)                                                                                        \
     X(unsigned, auth_failures, "10", "wrong tokens a minute from one address",                     \

@@ -229,6 +229,8 @@ print_database(const struct metrics_gauges *gauges, struct fz_buffer *out)
     fz_buffer_printf(out, "framezero_oldest_job_seconds %.3f\n", gauges->oldest_job_s);
     single(out, "reports", "gauge", "Reports stored.", gauges->reports);
     single(out, "symbol_files", "gauge", "Symbol files stored.", gauges->symbols);
+    single(out, "retention_held", "gauge", "Projects whose sweep waits for a confirmation.",
+           gauges->retention_held);
     single(out, "database_bytes", "gauge", "Size of the database.", gauges->database_bytes);
 }
 
@@ -245,6 +247,20 @@ print_gauges(const struct metrics_gauges *gauges, struct fz_buffer *out)
         fz_buffer_printf(out, "framezero_project_usage_bytes{project=\"%lld\",kind=\"%s\"} %llu\n",
                          (long long)gauges->usage[i].project_id, gauges->usage[i].kind,
                          (unsigned long long)gauges->usage[i].bytes);
+}
+
+static void
+print_retention(const struct metrics *metrics, struct fz_buffer *out)
+{
+    single(out, "retention_sweeps_total", "counter", "Sweeps over all projects.",
+           atomic_load(&metrics->retention_sweeps));
+    single(out, "retention_reports_total", "counter", "Reports that were deleted by age or number.",
+           atomic_load(&metrics->retention_reports));
+    single(out, "retention_bodies_total", "counter",
+           "Bodies that were deleted before their reports.",
+           atomic_load(&metrics->retention_bodies));
+    single(out, "retention_symbol_files_total", "counter", "Symbol files that nothing has needed.",
+           atomic_load(&metrics->retention_symbols));
 }
 
 void
@@ -278,6 +294,7 @@ metrics_print(const struct metrics *metrics, const struct metrics_gauges *gauges
            atomic_load(&metrics->child_starts));
     single(out, "child_deaths_total", "counter", "Sandboxed processes that died.",
            atomic_load(&metrics->child_deaths));
+    print_retention(metrics, out);
     if (gauges)
         print_gauges(gauges, out);
 }

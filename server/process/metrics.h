@@ -51,6 +51,7 @@ struct metrics {
     _Atomic uint64_t frames_symbolicated, frames_unnamed, frames_learned;
     _Atomic uint64_t index_cache_hits, index_cache_misses, index_cache_open;
     _Atomic uint64_t child_starts, child_deaths;
+    _Atomic uint64_t retention_sweeps, retention_reports, retention_bodies, retention_symbols;
 };
 
 /* A zeroed block in a memfd. *ret_fd stays open, is inherited by children, and is the caller's. */
@@ -67,6 +68,7 @@ void metrics_observe_us(_Atomic uint64_t bucket[METRICS_BUCKETS], _Atomic uint64
 struct metrics_gauges {
     bool has_database; /* the next two lines are known */
     uint64_t jobs_waiting, jobs_running, jobs_quarantined, reports, symbols, database_bytes;
+    uint64_t retention_held; /* projects whose sweep waits for a confirmation */
     double oldest_job_s;
     uint64_t blob_free_bytes, commits, commit_items;
     struct metrics_usage { /* of projects that have sent anything today */

@@ -11,6 +11,7 @@
 #include "server/worker/worker.h"
 #include "storage/blob/blob.h"
 #include "storage/store_jobs.h"
+#include "storage/store_retention.h"
 
 enum {
     JOB_BATCH = 8,
@@ -57,6 +58,17 @@ struct worker_sealed {
     uint64_t n_days, n_facts, took_ms;
 };
 
+/* What worker_retention() is doing. */
+struct worker_retention {
+    int64_t due_ms, renewed_ms; /* monotonic */
+    struct fz_arena arena;      /* of the list of projects, while a sweep is under way */
+    struct store_project *projects;
+    size_t n, at;
+    struct store_retention_plan *plan; /* of projects[at]; NULL = none yet */
+    struct store_retention_done done;
+    bool is_looked, is_allowed;
+};
+
 struct worker {
     const struct worker_config *config;
     struct store *store;
@@ -73,6 +85,7 @@ struct worker {
     int64_t regroup_due_ms, regroup_logged_ms; /* monotonic: of worker_regroup() */
     uint64_t n_regrouped; /* since the last time that there was nothing to do */
     struct worker_sealed sealed;
+    struct worker_retention retention;
     int64_t trimmed_ms;         /* monotonic: when learned names were counted last */
     struct child_process child; /* that reads reports */
     struct child_process_backoff backoff;
@@ -114,6 +127,11 @@ FZ_MUST_CHECK enum fz_code job_grouping(const struct proto_issue *issue, int64_t
 bool worker_regroup(struct worker *worker);
 /* Store a day of facts as columns, if it is time; less often while jobs wait. True: there may be more. */
 bool worker_seal(struct worker *worker, bool is_busy);
+
+/* Delete a portion of what projects keep no longer, if it is time; less often while jobs wait. True: there may be more. */
+bool worker_retention(struct worker *worker, bool is_busy);
+/* End a sweep that is under way. */
+void worker_retention_stop(struct worker *worker);
 
 void job_warn(const char *what, const struct fz_error *err);
 

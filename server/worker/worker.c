@@ -160,6 +160,7 @@ work(struct worker *w, worker_stop_fn stop, void *user, struct fz_error *ret_err
         int64_t claimed_ms = w->beat_ms = fz_time_monotonic_ms();
         /* One worker of a server is enough for what no one waits for. */
         bool goes_on = slot <= 0 && worker_seal(w, w->n_held > 0);
+        goes_on = (slot <= 0 && worker_retention(w, w->n_held > 0)) || goes_on;
         if (w->n_held == 0 && (slot > 0 || !worker_regroup(w)) && !goes_on)
             /* A change of the database ends it; the time is for jobs that become due. */
             store_wait_change(w->store, IDLE_WAIT_MS);
@@ -231,6 +232,7 @@ worker_run(const struct worker_config *config, worker_stop_fn stop, void *user,
     }
     outbox_stop(outbox);
     child_process_stop(&w.child);
+    worker_retention_stop(&w);
     blob_close(w.blobs);
     store_close(w.store);
     free(w.verify.names);
