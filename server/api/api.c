@@ -59,6 +59,8 @@ static const struct api_route own_rows[] = {
     {"GET", "/api/v1/erasures/{id}", "erasure_get", .scope = STORE_SCOPE_ADMIN, .run = api_erasure_get, .query = ""},
     {"GET", "/api/v1/audit", "audit_list", .scope = STORE_SCOPE_ADMIN, .run = api_audit_list, .query = "action, actor, since, until, limit, cursor"},
     {"POST", "/api/v1/scrubbing/preview", "scrubbing_preview", .scope = STORE_SCOPE_ADMIN, .body = API_BODY_JSON, .run = api_scrub_preview, .query = ""},
+    {"GET", "/api/v1/project/retention", "retention_get", .scope = STORE_SCOPE_ADMIN, .run = api_retention_get, .query = "keep_reports_days, keep_reports, keep_samples, keep_bodies_days, keep_symbols_days, keep_bytes"},
+    {"POST", "/api/v1/project/retention/confirm", "retention_confirm", .scope = STORE_SCOPE_ADMIN, .body = API_BODY_JSON, .run = api_retention_confirm, .query = ""},
     {"GET", "/api/v1/filters", "filter_list", .scope = STORE_SCOPE_READ, .run = api_filter_list, .query = ""},
     {"POST", "/api/v1/filters", "filter_post", .scope = STORE_SCOPE_WRITE, .body = API_BODY_JSON, .run = api_filter_post, .query = ""},
     {"PATCH", "/api/v1/filters/{id}", "filter_patch", .scope = STORE_SCOPE_WRITE, .body = API_BODY_JSON, .run = api_filter_patch, .query = ""},

@@ -70,6 +70,9 @@ FZ_MUST_CHECK enum fz_code api_person_delete(struct api_call *call, struct fz_er
 FZ_MUST_CHECK enum fz_code api_erasure_get(struct api_call *call, struct fz_error *err);
 FZ_MUST_CHECK enum fz_code api_project_get(struct api_call *call,
                                            struct fz_error *err); /* api_project.c */
+FZ_MUST_CHECK enum fz_code api_retention_get(struct api_call *call,
+                                             struct fz_error *err); /* api_retention.c */
+FZ_MUST_CHECK enum fz_code api_retention_confirm(struct api_call *call, struct fz_error *err);
 FZ_MUST_CHECK enum fz_code api_project_put(struct api_call *call, struct fz_error *err);
 FZ_MUST_CHECK enum fz_code api_filter_list(struct api_call *call,
                                            struct fz_error *err); /* api_filters.c */

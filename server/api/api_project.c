@@ -12,6 +12,7 @@
 #include "server/api/api_object.h"
 #include "server/api/api_privacy.h"
 #include "server/api/api_query.h"
+#include "server/api/api_retention.h"
 #include "server/api/api_scrub.h"
 #include "server/api/api_session.h"
 #include "server/api/api_source.h"
@@ -80,8 +81,11 @@ api_project_get(struct api_call *call, struct fz_error *err)
 {
     struct store_watch_rules rules;
     struct store_project project;
+    struct store_retention retention;
     enum fz_code code =
         store_project_by_id(call->store, call->project_id, call->arena, &project, err);
+    if (code == FZ_OK)
+        code = store_retention_get(call->store, call->project_id, &retention, NULL, err);
     if (code == FZ_OK)
         code = store_watch_rules_get(call->store, call->project_id, &rules, err);
     if (code != FZ_OK)
@@ -94,6 +98,7 @@ api_project_get(struct api_call *call, struct fz_error *err)
     api_source_write(&w, &project.source);
     api_privacy_write(&w, &project.privacy);
     api_scrub_write(&w, &project.scrub);
+    api_retention_write(&w, &retention);
     api_alert_rules_write(&w, &rules);
     write_usage(call, &w);
     code = write_full_fields(call, &w, err);
@@ -123,13 +128,18 @@ change(struct api_call *call, const json_t *root, struct fz_error *err)
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text = fz_buffer_make(0);
     struct store_project project;
     struct store_watch_rules rules;
-    bool any = false, any_rules = false, any_source = false, any_scrub = false;
+    struct store_retention retention;
+    bool any = false, any_rules = false, any_source = false, any_scrub = false, any_retention = false;
     const json_t *prefixes = json_object_get(root, lines.key),
                  *name = json_object_get(root, "name");
     enum fz_code code =
         store_project_by_id(call->store, call->project_id, call->arena, &project, err);
     if (code == FZ_OK)
         code = api_privacy_read(call, root, &project.privacy, &any, err);
+    if (code == FZ_OK)
+        code = store_retention_get(call->store, call->project_id, &retention, NULL, err);
+    if (code == FZ_OK)
+        code = api_retention_read(call, root, &retention, &any_retention, err);
     if (code == FZ_OK)
         code = store_watch_rules_get(call->store, call->project_id, &rules, err);
     if (code == FZ_OK)
@@ -139,13 +149,16 @@ change(struct api_call *call, const json_t *root, struct fz_error *err)
         code = api_source_read(call, root, &project.source, &any_source, err);
     if (code == FZ_OK)
         code = api_scrub_read(call, root, &project.scrub, &any_scrub, err);
-    if (code == FZ_OK && (prefixes || (!any && !any_rules && !any_source && !any_scrub && !name)))
+    if (code == FZ_OK && (prefixes || (!any && !any_rules && !any_source && !any_scrub &&
+                                       !any_retention && !name)))
         code = api_privacy_join_lines(call, prefixes, &lines, &text, err);
     /* The first that is stored, since another project may have the name. */
     if (code == FZ_OK && name)
         code = rename_project(call, name, err);
     if (code == FZ_OK && any)
         code = store_project_set_privacy(call->store, call->project_id, &project.privacy, err);
+    if (code == FZ_OK && any_retention)
+        code = store_retention_set(call->store, call->project_id, &retention, err);
     if (code == FZ_OK && any_source)
         code = store_project_set_source(call->store, call->project_id, &project.source, err);
     if (code == FZ_OK && any_scrub)

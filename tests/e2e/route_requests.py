@@ -305,6 +305,8 @@ def build(server, sample):
         ("GET", "/"): Request("/", token=None),
         ("GET", "/api/v1/openapi.json"): Request("/api/v1/openapi.json", token=None),
         ("GET", "/api/v1/project"): Request("/api/v1/project"),
+        ("GET", "/api/v1/project/retention"): Request("/api/v1/project/retention?keep_reports_days=30"),
+        ("POST", "/api/v1/project/retention/confirm"): Request("/api/v1/project/retention/confirm", b'{"n": 1}', status=409),
         ("PUT", "/api/v1/project"): Request("/api/v1/project", b'{"cut_prefixes": ["/Users/ci/build/shop/"]}'),
     }
     found.update(issues(server))

@@ -99,5 +99,17 @@ class Privacy(SettingsCase):
         self.axe(("privacy", ".check", {}))
 
 
+class Retention(SettingsCase):
+    args = (*SettingsCase.args, "--limit", "retention_s=1")
+
+    def test_1_retention(self):
+        for n in range(12):
+            self.send(crash("log_pay()" if n else "log_cart()").replace('"4.2"', f'"4.2.{n}"').encode())
+        self.journey("settings_retention", **SHOWN)
+
+    def test_2_accessible(self):
+        self.axe(("retention", "table", {"click": ["text=Preview"]}))
+
+
 if __name__ == "__main__":
     main()

@@ -10,6 +10,7 @@ import { Snippets } from "./first_run/snippets.js";
 import { Alerts } from "./settings/alerts.js";
 import { Audit } from "./settings/audit.js";
 import { General } from "./settings/general.js";
+import { Retention } from "./settings/retention.js";
 import { Privacy, Rules } from "./settings/rules.js";
 import { Once, Account, Users } from "./settings/users.js";
 import { Badge } from "../ui/badge.js";
@@ -94,6 +95,7 @@ const SECTIONS = [
     { name: "grouping", text: "Grouping", role: "admin", View: Rules },
     { name: "privacy", text: "Privacy", role: "admin", View: Privacy },
     { name: "audit", text: "Audit log", role: "admin", View: Audit },
+    { name: "retention", text: "Retention", role: "admin", View: Retention },
     { name: "users", text: "Users", role: "admin", View: Users },
     { name: "account", text: "Your account", role: "viewer", View: Account, isOfUser: true },
 ];
