@@ -129,7 +129,8 @@ change(struct api_call *call, const json_t *root, struct fz_error *err)
     struct store_project project;
     struct store_watch_rules rules;
     struct store_retention retention;
-    bool any = false, any_rules = false, any_source = false, any_scrub = false, any_retention = false;
+    bool any = false, any_rules = false, any_source = false, any_scrub = false,
+         any_retention = false;
     const json_t *prefixes = json_object_get(root, lines.key),
                  *name = json_object_get(root, "name");
     enum fz_code code =
@@ -149,8 +150,8 @@ change(struct api_call *call, const json_t *root, struct fz_error *err)
         code = api_source_read(call, root, &project.source, &any_source, err);
     if (code == FZ_OK)
         code = api_scrub_read(call, root, &project.scrub, &any_scrub, err);
-    if (code == FZ_OK && (prefixes || (!any && !any_rules && !any_source && !any_scrub &&
-                                       !any_retention && !name)))
+    if (code == FZ_OK &&
+        (prefixes || (!any && !any_rules && !any_source && !any_scrub && !any_retention && !name)))
         code = api_privacy_join_lines(call, prefixes, &lines, &text, err);
     /* The first that is stored, since another project may have the name. */
     if (code == FZ_OK && name)

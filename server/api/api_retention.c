@@ -159,8 +159,7 @@ api_retention_get(struct api_call *call, struct fz_error *err)
     struct store_retention retention;
     struct store_retention_state state;
     bool is_done = false;
-    enum fz_code code =
-        store_retention_get(call->store, call->project_id, &retention, &state, err);
+    enum fz_code code = store_retention_get(call->store, call->project_id, &retention, &state, err);
     if (code == FZ_OK)
         code = read_query(call, &retention, err);
     if (code == FZ_OK)
@@ -188,7 +187,8 @@ api_retention_confirm(struct api_call *call, struct fz_error *err)
     const json_t *n = json_object_get(root, "n");
     if (!json_is_integer(n) || json_integer_value(n) < 0) {
         call->detail = "{\"path\":\"n\"}";
-        return fz_fail(err, FZ_E_MALFORMED, "n: no number; send what may be deleted, as \"waits\" says");
+        return fz_fail(err, FZ_E_MALFORMED,
+                       "n: no number; send what may be deleted, as \"waits\" says");
     }
     if (!state.held_ms)
         return fz_fail(err, FZ_E_CONFLICT, "no sweep waits");

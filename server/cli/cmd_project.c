@@ -340,9 +340,10 @@ static const struct command_spec set_spec = {
     .summary = "set up what a project shows and keeps",
     .operands = "NAME",
     .flags = COMMAND_NEEDS_OPERANDS,
-    .description = "Set what a project shows of variables, masks in texts, and for how long it keeps "
-                   "what was sent, and print all of these settings. What is not given stays as it "
-                   "is. 'framezero prune --dry-run' prints what the limits delete.",
+    .description =
+        "Set what a project shows of variables, masks in texts, and for how long it keeps "
+        "what was sent, and print all of these settings. What is not given stays as it "
+        "is. 'framezero prune --dry-run' prints what the limits delete.",
     .options = set_options,
     .settings = config_settings,
     .role = CONFIG_STORE,

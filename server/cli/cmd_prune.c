@@ -20,7 +20,8 @@ run(const struct command_call *call)
     if (code != FZ_OK)
         return term_failed(call->command->name, &err);
     if (is_held)
-        term_warn(call->command->name, "more than a fifth of a project would be deleted at once: look at it with --dry-run, then confirm "
+        term_warn(call->command->name, "more than a fifth of a project would be deleted at once: "
+                                       "look at it with --dry-run, then confirm "
                                        "it with --confirm");
     return is_held ? 1 : 0;
 }
@@ -36,7 +37,8 @@ static const struct option_spec options[] = {
     {.name = "confirm",
      .offset = offsetof(struct prune_request, is_confirmed),
      .help = "Delete it also if it is more than a fifth of a project.",
-     .more = "That may be because the clock is wrong, or a setting was changed; a server waits then until somebody confirms it."},
+     .more = "That may be because the clock is wrong, or a setting was changed; a server waits "
+             "then until somebody confirms it."},
     {.name = "vacuum",
      .offset = offsetof(struct prune_request, wants_vacuum),
      .help = "Afterwards write a database of SQLite anew without its free pages.",
@@ -52,10 +54,11 @@ const struct command_spec cmd_prune = {
     .name = "prune",
     .summary = "delete what projects keep no longer",
     .operands = "",
-    .description =
-        "Delete the reports, bodies and symbol files that a project keeps no longer by its settings (framezero project set), as "
-        "a server does once an hour. Prints a line for each project and kind: how much of it is stored, how much goes.\n\n"
-        "The exit code is 1 if a project was left out because too much of it would go.",
+    .description = "Delete the reports, bodies and symbol files that a project keeps no longer by "
+                   "its settings (framezero project set), as "
+                   "a server does once an hour. Prints a line for each project and kind: how much "
+                   "of it is stored, how much goes.\n\n"
+                   "The exit code is 1 if a project was left out because too much of it would go.",
     .options = options,
     .values_size = sizeof(struct prune_request),
     .examples = examples,

@@ -25,7 +25,8 @@ print_due(const char *project, const struct store_retention_due *due)
     print_line(project, "symbol files", due->n_stored_symbols, due->n_symbols);
     printf("%s\tbytes\t\t%" PRIu64 "\n", project, due->bytes + due->symbol_bytes);
     if (due->is_over)
-        fprintf(stderr, "framezero prune: %s: symbol files that are in use exceed keep_bytes\n", project);
+        fprintf(stderr, "framezero prune: %s: symbol files that are in use exceed keep_bytes\n",
+                project);
 }
 
 /* Look, and delete unless that is too much. *ret_again: there is more. */

@@ -28,9 +28,9 @@ begin(struct worker *w, int64_t project_id, struct fz_error *err)
     enum fz_code code = store_retention_get(w->store, project_id, &settings, NULL, err);
     w->retention.done = (struct store_retention_done){0};
     w->retention.is_looked = w->retention.is_allowed = false;
-    return code == FZ_OK
-               ? store_retention_plan_create(w->store, project_id, &settings, &w->retention.plan, err)
-               : code;
+    return code == FZ_OK ? store_retention_plan_create(w->store, project_id, &settings,
+                                                       &w->retention.plan, err)
+                         : code;
 }
 
 static void
