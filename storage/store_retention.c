@@ -183,13 +183,37 @@ store_retention_bytes(const struct store_retention_use *use)
 
 /* ---- waiting ---- */
 
+uint64_t
+store_retention_total(const struct store_retention_due *due)
+{
+    return due->n_aged + due->n_thinned + due->n_bodies + due->n_memory + due->n_symbols;
+}
+
+enum fz_code
+store_plan_check(struct sql *tx, const struct store_retention_plan *plan, uint64_t n,
+                 struct fz_error *err)
+{
+    const struct sql_value args[] = {sql_int(plan->project_id), sql_int(plan->state.version),
+                                     sql_int((int64_t)n)};
+    bool found = false;
+    /* Also a lock: a change of the settings comes before this portion or after it. */
+    enum fz_code code = sql_number(tx,
+                                   "UPDATE retention SET allowed = CASE WHEN allowed > $3 THEN "
+                                   "allowed - $3 ELSE 0 END WHERE project_id = $1 AND version = $2 "
+                                   "RETURNING version",
+                                   args, FZ_ARRAY_LEN(args), NULL, &found, err);
+    return code == FZ_OK && !found
+               ? fz_fail(err, FZ_E_CONFLICT, "the settings of retention were changed")
+               : code;
+}
+
 static bool
 is_much(uint64_t n, uint64_t of)
 {
     return n > of / 5;
 }
 
-/* Time passes as it does, and nobody has changed a setting: then what is due is due. */
+/* Time passes as it does, and no one has changed a setting: then what is due is due. */
 static bool
 is_usual(const struct store_retention_plan *plan)
 {

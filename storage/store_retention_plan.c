@@ -448,9 +448,3 @@ store_retention_due(const struct store_retention_plan *plan)
 {
     return &plan->due;
 }
-
-uint64_t
-store_retention_total(const struct store_retention_due *due)
-{
-    return due->n_aged + due->n_thinned + due->n_bodies + due->n_memory + due->n_symbols;
-}

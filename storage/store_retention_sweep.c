@@ -2,24 +2,6 @@
 #include "storage/store_changed.h"
 #include "storage/store_retention_plan.h"
 
-enum fz_code
-store_plan_check(struct sql *tx, const struct store_retention_plan *plan, uint64_t n,
-                 struct fz_error *err)
-{
-    const struct sql_value args[] = {sql_int(plan->project_id), sql_int(plan->state.version),
-                                     sql_int((int64_t)n)};
-    bool found = false;
-    /* Also a lock: a change of the settings comes before this portion or after it. */
-    enum fz_code code = sql_number(tx,
-                                   "UPDATE retention SET allowed = CASE WHEN allowed > $3 THEN "
-                                   "allowed - $3 ELSE 0 END WHERE project_id = $1 AND version = $2 "
-                                   "RETURNING version",
-                                   args, FZ_ARRAY_LEN(args), NULL, &found, err);
-    return code == FZ_OK && !found
-               ? fz_fail(err, FZ_E_CONFLICT, "the settings of retention were changed")
-               : code;
-}
-
 /* ---- reports ---- */
 
 static const int64_t RUN_MS = INT64_C(30) * 24 * 3600 * 1000;
