@@ -58,6 +58,18 @@ store_closep(struct store **store)
     store_close(*store);
 }
 
+void
+store_limit_time(struct store *store, int64_t ms)
+{
+    sql_limit_time(store->sql, ms);
+}
+
+bool
+store_is_late(const struct store *store)
+{
+    return sql_is_late(store->sql);
+}
+
 enum fz_code
 store_ping(struct store *store, struct fz_error *err)
 {

@@ -11,6 +11,12 @@
  * more), and the connection keeps little memory. */
 FZ_MUST_CHECK enum fz_code store_serve_requests(struct store *store, struct fz_error *err);
 
+/* Calls of the next `ms` may take so long together; then they fail with LIMIT, and their text is for who asked. 0: no limit.
+ * For reading: a transaction that is cut off is taken back. */
+void store_limit_time(struct store *store, int64_t ms);
+/* Is that time over? */
+bool store_is_late(const struct store *store);
+
 /* Every token that was not revoked. */
 struct store_token_known {
     char sha256[FZ_SHA256_TEXT];

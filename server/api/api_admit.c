@@ -66,25 +66,33 @@ is_over_quota(struct api *api, const struct api_grant *grant, enum api_takes tak
     const struct limits *limits = api->config.limits;
     bool is_symbols = takes == API_TAKES_SYMBOLS;
     uint64_t limit = is_symbols ? limits->symbol_bytes_per_day : limits->report_bytes_per_day;
+    uint64_t n_limit = is_symbols ? 0 : limits->reports_per_day;
     int64_t left_ms = 0;
     /* Sessions and dropped events are sums in a few rows, so they have rates but no quota. */
-    if (limit == 0 || (!is_symbols && takes != API_TAKES_REPORTS))
+    if ((limit == 0 && n_limit == 0) || (!is_symbols && takes != API_TAKES_REPORTS))
         return false;
     struct store_usage used =
         api_usage_get(api->usage, grant->project_id,
                       is_symbols ? STORE_USAGE_SYMBOLS : STORE_USAGE_REPORTS, &left_ms);
-    if (used.bytes < limit)
+    bool too_many = n_limit && used.n >= n_limit;
+    if (!too_many && (limit == 0 || used.bytes < limit))
         return false;
     /* Rounded up: a second too early the client would be refused again. */
     int64_t left_s = (left_ms + 999) / 1000;
     ret->wait_s = (unsigned)(left_s < 1                  ? 1
                              : left_s > QUOTA_WAIT_MAX_S ? QUOTA_WAIT_MAX_S
                                                          : left_s);
-    ret->limit = is_symbols ? "symbol_bytes_per_day" : "report_bytes_per_day";
+    ret->limit = is_symbols ? "symbol_bytes_per_day"
+                 : too_many ? "reports_per_day"
+                            : "report_bytes_per_day";
     ret->scope = "project";
     ret->counter = METRICS_LIMITED_QUOTA;
-    snprintf(ret->why, sizeof(ret->why), "the project may send %llu bytes of %s a day",
-             (unsigned long long)limit, is_symbols ? "symbol files" : "reports");
+    if (too_many)
+        snprintf(ret->why, sizeof(ret->why), "the project may send %llu reports a day",
+                 (unsigned long long)n_limit);
+    else
+        snprintf(ret->why, sizeof(ret->why), "the project may send %llu bytes of %s a day",
+                 (unsigned long long)limit, is_symbols ? "symbol files" : "reports");
     return true;
 }
 

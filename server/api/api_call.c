@@ -1,5 +1,7 @@
 /* What every handler does alike: a connection and an arena, its query, its answer. */
 
+#include <string.h>
+
 #include "base/time.h"
 #include "server/api/api_object.h"
 #include "server/api/api_session.h"
@@ -43,6 +45,7 @@ api_store_put(struct api *api, struct store *store)
 {
     if (!store)
         return;
+    store_limit_time(store, 0);
     pthread_mutex_lock(&api->pool_lock);
     /* A burst opens many connections; only so many are worth keeping. */
     bool kept = api->n_pool < API_POOL_MAX;
@@ -76,6 +79,15 @@ touch(struct api *api, int64_t session)
 }
 
 void
+api_limit_time(struct api_call *call)
+{
+    const struct api_route *route = api_route_of(call->request);
+    /* A change is not cut off: its statements are small, and half of one is worth nothing. */
+    if (route && strcmp(route->method, "GET") == 0)
+        store_limit_time(call->store, (int64_t)call->api->config.limits->query_s * 1000);
+}
+
+void
 api_run(void *app, struct http_request *request, api_work_fn work, void *user)
 {
     struct api *api = app;
@@ -92,8 +104,13 @@ api_run(void *app, struct http_request *request, api_work_fn work, void *user)
     struct fz_error err = {.code = FZ_OK, .offset = -1};
     int64_t session = find_session(api, request); /* before it is answered, and gone */
     enum fz_code code = api_store_get(api, &call.store, &err);
-    if (code == FZ_OK)
+    if (code == FZ_OK) {
+        api_limit_time(&call);
         code = work(&call, &err);
+    }
+    /* Not 413: the request is right, and the same may be fast another time. */
+    if (code == FZ_E_LIMIT && !call.status && call.store && store_is_late(call.store))
+        call.status = 503;
     api_store_put(api, call.store);
     /* The bodies are in the arena, which ends with this function. */
     api_gate_leave(&call);

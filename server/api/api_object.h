@@ -55,6 +55,8 @@ struct api {
 /* A database connection for the time of a call; give it back with api_store_put(). */
 FZ_MUST_CHECK enum fz_code api_store_get(struct api *api, struct store **ret, struct fz_error *err);
 void api_store_put(struct api *api, struct store *store);
+/* What the call reads from the database from now on may take limit query_s, if its route is a GET. */
+void api_limit_time(struct api_call *call);
 
 /* Is the request's token or login still valid, and has it this scope in the request's project? From any thread, for answers that
  * take long; true while the database is away. */

@@ -24,7 +24,8 @@ enum { PREFIXES_MAX = 64, PREFIX_BYTES = 256 };
 static const int64_t DAY_MS = INT64_C(24) * 3600 * 1000;
 
 static void
-write_used(struct json_write *w, const char *key, const struct store_usage *used, uint64_t limit)
+write_used(struct json_write *w, const char *key, const struct store_usage *used, uint64_t limit,
+           uint64_t n_limit)
 {
     json_write_open(w, key, '{');
     json_write_u64(w, "n", used->n);
@@ -32,6 +33,8 @@ write_used(struct json_write *w, const char *key, const struct store_usage *used
     /* No member rather than a 0, which a dashboard would show as "full". */
     if (limit)
         json_write_u64(w, "limit", limit);
+    if (n_limit)
+        json_write_u64(w, "n_limit", n_limit);
     json_write_close(w, '}');
 }
 
@@ -49,8 +52,8 @@ write_usage(const struct api_call *call, struct json_write *w)
     /* The day ends by the database's clock; ours may differ by a little. */
     int64_t until_ms = fz_time_now_ms() + left_ms + DAY_MS / 2;
     json_write_time(w, "until", until_ms - until_ms % DAY_MS);
-    write_used(w, "reports", &reports, limits->report_bytes_per_day);
-    write_used(w, "symbols", &symbols, limits->symbol_bytes_per_day);
+    write_used(w, "reports", &reports, limits->report_bytes_per_day, limits->reports_per_day);
+    write_used(w, "symbols", &symbols, limits->symbol_bytes_per_day, 0);
     json_write_close(w, '}');
 }
 

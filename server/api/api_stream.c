@@ -33,6 +33,8 @@ produce(void *user, struct http_stream *http FZ_UNUSED, struct fz_buffer *out,
         return fz_fail(err, FZ_E_DENIED, "the token was revoked, or the session has ended");
     enum fz_code code = api_store_get(api, &call.store, err);
     if (code == FZ_OK)
+        api_limit_time(&call);
+    if (code == FZ_OK)
         code = run->stream.piece(&call, run->stream.state, out, ret_step, err);
     api_store_put(api, call.store);
     api_gate_leave(&call);

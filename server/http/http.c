@@ -167,15 +167,20 @@ start_parts(struct http_server *server, const struct http_config *config, struct
 {
     enum fz_code code = listen_on(server, config->listen, err);
     if (code == FZ_OK)
-        code = http_pool_create(BODY_THREADS, http_request_run_body, &server->body_threads, err);
+        code = http_pool_create(BODY_THREADS, HTTP_POOL_NORMAL, http_request_run_body,
+                                &server->body_threads, err);
     if (code == FZ_OK)
-        code = http_pool_create(HANDLERS, http_pending_run_job, &server->handlers, err);
+        code = http_pool_create(HANDLERS, HTTP_POOL_NORMAL, http_pending_run_job, &server->handlers,
+                                err);
     if (code == FZ_OK)
-        code = http_pool_create(BODY_THREADS, http_request_run_body, &server->file_threads, err);
+        code = http_pool_create(BODY_THREADS, HTTP_POOL_YIELDS, http_request_run_body,
+                                &server->file_threads, err);
     if (code == FZ_OK)
-        code = http_pool_create(READERS, http_pending_run_job, &server->readers, err);
+        code = http_pool_create(READERS, HTTP_POOL_YIELDS, http_pending_run_job, &server->readers,
+                                err);
     if (code == FZ_OK)
-        code = http_pool_create(STREAM_THREADS, http_stream_run_job, &server->stream_threads, err);
+        code = http_pool_create(STREAM_THREADS, HTTP_POOL_YIELDS, http_stream_run_job,
+                                &server->stream_threads, err);
     if (code == FZ_OK && pthread_create(&server->sweeper, NULL, sweep, server) != 0)
         code = fz_fail(err, FZ_E_UNAVAILABLE, "cannot start a thread");
     else if (code == FZ_OK)

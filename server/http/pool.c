@@ -4,6 +4,10 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <sys/resource.h>
+
+/* A tenth of the time of a thread with 0. Not SCHED_IDLE: it may hold a lock that others wait for. */
+enum { YIELDING_NICE = 10 };
 
 struct http_pool {
     pthread_mutex_t lock;
@@ -11,6 +15,7 @@ struct http_pool {
     struct http_job *first, **last; /* guarded by lock */
     bool ending;                    /* guarded by lock */
     http_job_fn run;
+    enum http_pool_priority priority;
     unsigned n_threads;
     pthread_t threads[];
 };
@@ -19,6 +24,9 @@ static void *
 work(void *arg)
 {
     struct http_pool *pool = arg;
+    /* In Linux this sets the thread alone. Where it may not, it is as fast as the others. */
+    if (pool->priority == HTTP_POOL_YIELDS)
+        fz_ignore(setpriority(PRIO_PROCESS, 0, YIELDING_NICE));
     pthread_mutex_lock(&pool->lock);
     for (;;) {
         /* Before `ending` is looked at: what was queued is still done, since its requests wait
@@ -42,7 +50,8 @@ work(void *arg)
 }
 
 enum fz_code
-http_pool_create(unsigned n_threads, http_job_fn run, struct http_pool **ret, struct fz_error *err)
+http_pool_create(unsigned n_threads, enum http_pool_priority priority, http_job_fn run,
+                 struct http_pool **ret, struct fz_error *err)
 {
     struct http_pool *pool = calloc(1, sizeof(*pool) + n_threads * sizeof(pool->threads[0]));
     if (!pool)
@@ -51,6 +60,7 @@ http_pool_create(unsigned n_threads, http_job_fn run, struct http_pool **ret, st
     pthread_cond_init(&pool->wake, NULL);
     pool->last = &pool->first;
     pool->run = run;
+    pool->priority = priority;
     /* Signals are for the main thread. */
     sigset_t all, before;
     sigfillset(&all);

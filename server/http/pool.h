@@ -16,8 +16,12 @@ struct http_job {
 
 typedef void (*http_job_fn)(struct http_job *job);
 
-FZ_MUST_CHECK enum fz_code http_pool_create(unsigned n_threads, http_job_fn run,
-                                            struct http_pool **ret, struct fz_error *err);
+/* HTTP_POOL_YIELDS: where cores are scarce, the other threads of the process have them first. */
+enum http_pool_priority { HTTP_POOL_NORMAL, HTTP_POOL_YIELDS };
+
+FZ_MUST_CHECK enum fz_code http_pool_create(unsigned n_threads, enum http_pool_priority priority,
+                                            http_job_fn run, struct http_pool **ret,
+                                            struct fz_error *err);
 void http_pool_push(struct http_pool *pool, struct http_job *job);
 /* Run what is queued, then end the threads. */
 void http_pool_destroy(struct http_pool *pool);

@@ -77,6 +77,9 @@
     X(unsigned, body_s, "120", "seconds until a report's body is complete", NULL)                  \
     X(unsigned, answer_s, "10", "seconds in which a client must take some of its answer", NULL)    \
     X(unsigned, min_body_rate, "1024", "bytes per second of a body, at least", NULL)               \
+    X(unsigned, query_s, "10",                                                                     \
+      "seconds of the database that one GET may take, or one piece of an export",                  \
+      "Then it gets 503, and its message says to narrow the time range.")                          \
     X(unsigned, sweep_s, "60", "seconds between two searches for blobs that nothing names",        \
       "Blobs of deleted symbol files and refused uploads are deleted within seconds, without "     \
       "such a search.")                                                                            \
@@ -103,6 +106,7 @@
       "reports of one project a day, inflated; 0: no limit",                                       \
       "A day is one of UTC; all servers count together. Further requests get 429 and "             \
       "Retry-After. GET /api/v1/project shows what was used.")                                     \
+    X(uint64_t, reports_per_day, "10M", "reports of one project a day; 0: no limit", NULL)         \
     X(uint64_t, symbol_bytes_per_day, "256G",                                                      \
       "symbol files of one project a day, as stored; 0: no limit", NULL)
 

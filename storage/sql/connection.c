@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/text.h"
+#include "base/time.h"
 
 enum fz_code
 sql_open(const char *database_url, bool create, struct sql **ret, struct fz_error *err)
@@ -58,6 +59,27 @@ sql_serve_requests(struct sql *sql, struct fz_error *err)
 {
     sql->for_requests = true;
     return sql->driver->script(sql, sql->driver->for_requests, err);
+}
+
+void
+sql_limit_time(struct sql *sql, int64_t ms)
+{
+    sql->until_ms = ms ? fz_time_monotonic_ms() + ms : 0;
+    if (ms && sql->connected && !sql->broken)
+        sql->driver->limit_time(sql, ms);
+}
+
+bool
+sql_is_late(const struct sql *sql)
+{
+    return sql->until_ms && fz_time_monotonic_ms() >= sql->until_ms;
+}
+
+enum fz_code
+sql_fail_late(struct fz_error *err)
+{
+    return fz_fail(err, FZ_E_LIMIT,
+                   "this takes too long (limit query_s): narrow the time range, or add filters");
 }
 
 enum fz_code

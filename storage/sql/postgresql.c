@@ -18,6 +18,7 @@ struct postgresql {
     struct sql_cache cache; /* text -> name of the prepared statement */
     unsigned n_prepared;
     bool listening;
+    int64_t timeout_ms; /* as pg_limit_time() has set it on this connection */
 };
 
 static struct postgresql *
@@ -80,6 +81,8 @@ fail(struct postgresql *pg, const PGresult *result, struct fz_error *err)
         return fail_conn(pg, err);
     char text[200];
     first_line(PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY), text, sizeof(text));
+    if (strcmp(state, "57014") == 0 && pg->base.until_ms)
+        return sql_fail_late(err);
     for (size_t i = 0; i < FZ_ARRAY_LEN(rules); i++) {
         if (strncmp(state, rules[i].prefix, strlen(rules[i].prefix)) != 0)
             continue;
@@ -121,9 +124,23 @@ pg_disconnect(struct sql *sql)
     pg->listening = false;
 }
 
+static void
+pg_limit_time(struct sql *sql, int64_t ms)
+{
+    struct postgresql *pg = self(sql);
+    char text[64];
+    /* A round trip, once for each connection: all requests have the same limit. */
+    if (pg->timeout_ms == ms)
+        return;
+    snprintf(text, sizeof(text), "SET statement_timeout = %lld", (long long)ms);
+    if (command(sql, text, NULL) == FZ_OK)
+        pg->timeout_ms = ms;
+}
+
 static enum fz_code
 pg_connect(struct sql *sql, struct fz_error *err)
 {
+    self(sql)->timeout_ms = 0; /* the new connection has the one below */
     /* The URL comes last, so it can override each of the others. */
     static const char *const names[] = {
         "application_name", "connect_timeout",  "keepalives_idle", "keepalives_interval",
@@ -408,6 +425,7 @@ sql_postgresql_create(struct sql **ret, struct fz_error *err)
         .for_bulk = "SET statement_timeout = '300s'; SET work_mem = '64MB'",
         .after_bulk = "SET statement_timeout = '120s'; RESET work_mem",
         .bytes_query = "SELECT pg_database_size(current_database())",
+        .limit_time = pg_limit_time,
         .connect = pg_connect,
         .disconnect = pg_disconnect,
         .script = command,

@@ -98,6 +98,9 @@ run(struct sql *sql, const char *text, bool keep, const struct sql_value *args, 
 {
     /* It belongs to the last failure; a driver sets it again. */
     sql->may_retry = false;
+    /* Between the statements of a request; within one, the engine looks at the time. */
+    if (sql_is_late(sql))
+        return sql_fail_late(err);
     enum fz_code code = check_args(args, n_args, err);
     if (code == FZ_OK)
         code = ensure_connected(sql, err);

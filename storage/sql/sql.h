@@ -47,6 +47,12 @@ void sql_closep(struct sql **sql);
 /* As store_serve_requests(). */
 FZ_MUST_CHECK enum fz_code sql_serve_requests(struct sql *sql, struct fz_error *err);
 
+/* As store_limit_time(). */
+void sql_limit_time(struct sql *sql, int64_t ms);
+/* Is that time over? FZ_E_LIMIT, with a text for who asked. */
+bool sql_is_late(const struct sql *sql);
+enum fz_code sql_fail_late(struct fz_error *err);
+
 /* Before a transaction that changes a great part of the database: more memory and time for it. Then back, also after a failure. */
 FZ_MUST_CHECK enum fz_code sql_bulk_start(struct sql *sql, struct fz_error *err);
 void sql_bulk_end(struct sql *sql);
@@ -204,6 +210,8 @@ struct sql_driver {
     const char *bytes_query;  /* the size of the database */
     const char *for_requests; /* what sets a connection up for short waits and little memory */
     const char *for_bulk, *after_bulk; /* for a transaction that changes much, and back */
+    /* Let no statement run much longer than sql->until_ms, `ms` from now. */
+    void (*limit_time)(struct sql *sql, int64_t ms);
     enum fz_code (*connect)(struct sql *sql, struct fz_error *err);
     void (*disconnect)(struct sql *sql);
     enum fz_code (*script)(struct sql *sql, const char *script, struct fz_error *err);
@@ -238,6 +246,7 @@ struct sql {
     bool in_tx;
     bool may_retry;
     bool for_requests; /* also after connecting again */
+    int64_t until_ms;  /* monotonic; 0 = no limit */
 };
 
 FZ_MUST_CHECK enum fz_code sql_sqlite_create(struct sql **ret, struct fz_error *err);

@@ -15,7 +15,7 @@
 /* How long a writer waits for the others before it reports UNAVAILABLE, and its longest
  * single sleep. */
 static const int64_t BUSY_LIMIT_MS = 10000, REQUEST_BUSY_LIMIT_MS = 1500;
-static const int NAP_MAX_MS = 10;
+static const int NAP_MAX_MS = 10, PROGRESS_STEPS = 10000;
 
 struct prepared {
     sqlite3_stmt *stmt;
@@ -97,6 +97,19 @@ on_busy(void *user, int n_calls)
     int nap = 1 + n_calls / 2;
     fz_time_sleep_ms(nap > NAP_MAX_MS ? NAP_MAX_MS - (n_calls + (int)getpid()) % 5 : nap);
     return 1;
+}
+
+/* Called by SQLite every PROGRESS_STEPS steps of a statement: not 0 ends it. */
+static int
+on_progress(void *sql)
+{
+    return sql_is_late(sql);
+}
+
+static void
+sqlite_limit_time(struct sql *sql, int64_t ms FZ_UNUSED)
+{
+    sqlite3_progress_handler(self(sql)->db, PROGRESS_STEPS, on_progress, sql);
 }
 
 static void
@@ -278,6 +291,8 @@ sqlite_next(struct sql_rows *rows, bool *ret_row, struct fz_error *err)
 {
     struct prepared *prepared = rows->result;
     int rc = sqlite3_step(prepared->stmt);
+    if ((rc & 0xff) == SQLITE_INTERRUPT && sql_is_late(rows->sql))
+        return sql_fail_late(err);
     if (rc != SQLITE_ROW && rc != SQLITE_DONE)
         return fail(self(rows->sql), rc, err);
     *ret_row = rc == SQLITE_ROW;
@@ -464,6 +479,7 @@ sql_sqlite_create(struct sql **ret, struct fz_error *err)
         .for_bulk = "PRAGMA cache_size = -262144",
         .after_bulk = "PRAGMA cache_size = -16384; PRAGMA shrink_memory",
         .bytes_query = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size",
+        .limit_time = sqlite_limit_time,
         .connect = sqlite_connect,
         .disconnect = sqlite_disconnect,
         .script = sqlite_script,

@@ -1,11 +1,13 @@
 /*
- * Usage: what a project has sent today, counted by all connections together.
+ * Usage: what a project has sent today, counted by all connections together. How long a request may use the database.
  */
 #include "contract.h"
 
 #include <stdio.h>
 
 #include "base/time.h"
+#include "storage/store_filters.h"
+#include "storage/store_request.h"
 #include "storage/store_usage.h"
 
 static const int64_t DAY = INT64_C(24) * 3600 * 1000;
@@ -89,6 +91,39 @@ test_old_days(void **state)
                  store_usage_add(c->store, 4711, STORE_USAGE_REPORTS, 7, &c->err));
 }
 
+static void
+test_limit_time(void **state)
+{
+    struct contract *c = *state;
+    /* A table whose rows take for ever; where it was, a list of it must end. */
+    static const char view[] =
+        "CREATE VIEW filters AS WITH RECURSIVE c (n) AS (SELECT CAST(1 AS "
+        "bigint) UNION ALL SELECT n + 1 FROM c) "
+        "SELECT n AS id, n + 1 AS project_id, 'x' AS name, 'x' AS query, 'x' AS "
+        "since, 'x' AS until, 'x' AS sort, "
+        "'x' AS actor, n AS created_ms FROM c WHERE n < 0";
+    static const char away[] = "ALTER TABLE filters RENAME TO kept_filters";
+    static const char back[] = "ALTER TABLE kept_filters RENAME TO filters";
+    struct store_filter *list;
+    size_t n;
+    contract_sql(c, away, away);
+    contract_sql(c, view, view);
+    int64_t began_ms = fz_time_monotonic_ms();
+    store_limit_time(c->store, 200);
+    assert_fails(c, FZ_E_LIMIT,
+                 store_filter_list(c->store, c->project, &c->arena, &list, &n, &c->err));
+    assert_non_null(strstr(c->err.text, "narrow the time range"));
+    assert_true(store_is_late(c->store));
+    assert_in_range(fz_time_monotonic_ms() - began_ms, 150, 5000);
+    /* Further statements of the same request do not even begin. */
+    assert_fails(c, FZ_E_LIMIT,
+                 store_filter_list(c->store, c->project, &c->arena, &list, &n, &c->err));
+    store_limit_time(c->store, 0);
+    assert_false(store_is_late(c->store));
+    contract_sql(c, "DROP VIEW filters", "DROP VIEW filters");
+    contract_sql(c, back, back);
+}
+
 int
 contract_run_usage(void)
 {
@@ -96,6 +131,7 @@ contract_run_usage(void)
         contract_test(test_reports),
         contract_test(test_at_once),
         contract_test(test_old_days),
+        contract_test(test_limit_time),
     };
     return cmocka_run_group_tests_name("usage", tests, NULL, NULL);
 }

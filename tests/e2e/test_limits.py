@@ -5,6 +5,8 @@ import os
 import re
 import shutil
 import socket
+import sqlite3
+import threading
 import unittest
 
 from case import BINARY, MANY_FAILURES, SAMPLE, main, report, until
@@ -176,6 +178,25 @@ class Quotas(unittest.TestCase):
             self.assertEqual(server.request("POST", "/api/v1/reports", body=report(99), token="ingest")[0], 429)
             self.assertEqual(self.usage(server)["reports"]["n"], 5)
 
+    def test_reports(self):
+        """A project that floods at ten times its quota gets as many reports as that; another one loses none."""
+        quota = 20
+        with Server(BINARY, workers=0, args=("--limit", f"reports_per_day={quota}")) as server:
+            server.command("project", "create", "calm")
+            key = server.command("token", "create", "--project", "calm", "--scope", "ingest")
+            calm = 0
+            for n in range(10 * quota):
+                status, answer = server.request("POST", "/api/v1/reports", body=report(n), token="ingest")
+                self.assertEqual(status, 202 if n < quota else 429, answer)
+                if status == 429:
+                    self.assertIn("reports_per_day", answer["error"]["message"])
+                    self.assertTrue(0 < int(server.last_headers["Retry-After"]) <= 3600)
+                if n % 20 == 0:
+                    calm += server.request("POST", "/api/v1/reports", body=report(n), token=key)[0] == 202
+            self.assertEqual(calm, 10)
+            used = self.usage(server)["reports"]
+            self.assertEqual((used["n"], used["n_limit"]), (quota, quota))
+
     def test_duplicates_are_free(self):
         size = len(report(10))
         with Server(BINARY, workers=0, args=("--limit", f"report_bytes_per_day={3 * size}")) as server:
@@ -219,6 +240,34 @@ class Quotas(unittest.TestCase):
 
     def usage_of(self, server, first):
         return server.request("GET", "/api/v1/project", token=first.admin_token)[1]["usage"]
+
+
+class QueryTime(unittest.TestCase):
+    """A GET whose query takes too long is cut off and told so; what sends reports does not notice."""
+
+    @unittest.skipIf(os.environ.get("FRAMEZERO_TEST_POSTGRESQL"), "the database is opened as a file; contract.usage has both")
+    def test_endless_query(self):
+        with Server(BINARY, workers=0, args=("--limit", "query_s=1")) as server:
+            db = sqlite3.connect(os.path.join(server.data, "framezero.db"))
+            # In the place of a table, rows that take for ever.
+            db.executescript("""
+                ALTER TABLE filters RENAME TO kept_filters;
+                CREATE VIEW filters AS WITH RECURSIVE c (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c)
+                SELECT n AS id, n + 1 AS project_id, 'x' AS name, 'x' AS query, 'x' AS since, 'x' AS until, 'x' AS sort,
+                'x' AS actor, n AS created_ms FROM c WHERE n < 0""")
+            db.close()
+            answers = []
+            threads = [threading.Thread(target=lambda: answers.append(
+                (*server.request("GET", "/api/v1/filters"), dict(server.last_headers)))) for _ in range(4)]
+            for thread in threads:
+                thread.start()
+            while any(thread.is_alive() for thread in threads):
+                self.assertEqual(server.request("POST", "/api/v1/reports", body=report(1), token="ingest")[0], 202)
+            for status, answer, headers in answers:
+                self.assertEqual(status, 503, answer)
+                self.assertIn("narrow the time range", answer["error"]["message"])
+                self.assertIn("Retry-After", headers)
+            self.assertEqual(len(answers), 4)
 
 
 if __name__ == "__main__":
