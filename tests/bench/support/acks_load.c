@@ -1,10 +1,12 @@
 /*
  * Many clients that POST reports and wait for the acknowledgement of each.
  *
- *   bench_acks_load PORT TARGET TOKEN FILE CLIENTS SECONDS
+ *   bench_acks_load PORT TARGET TOKEN FILE CLIENTS SECONDS [RATE]
  *
  * FILE is the body; the 16 times '0' in it become a number of their own in each request, so that no two reports are
- * the same. Each client keeps its connection. Prints the number of 202s, of other answers, and latencies.
+ * the same. Each client keeps its connection. With RATE they send so many requests a second together, as long as there is a
+ * client that is free, and a latency begins when the request was due. Prints the number of 200s and 202s, of refusals (429 and 503),
+ * of other answers, and latencies in milliseconds.
  */
 #include <arpa/inet.h>
 #include <netinet/tcp.h>
@@ -31,14 +33,16 @@ static struct {
     char *body;
     size_t body_len, number_at;
     double end_s;
-    atomic_ullong number;
+    double began_s, rate; /* requests a second; 0 = as many as there can be */
+    atomic_ullong number, n_due;
 } load;
 
 struct client {
     pthread_t thread;
-    unsigned long n_ok, n_other;
+    unsigned long n_ok, n_other, n_refused;
     float *latencies_ms;
     size_t n_latencies;
+    double refusal_max_ms;
 };
 
 static double
@@ -100,6 +104,24 @@ read_answer(int sock)
     }
 }
 
+/* Wait until the next request is due; returns when that was. */
+static double
+wait_due(void)
+{
+    if (load.rate <= 0)
+        return now_s();
+    double due = load.began_s + (double)atomic_fetch_add(&load.n_due, 1) / load.rate;
+    double left = due - now_s();
+    /* A server that is overloaded is not owed the requests of the past: those are dropped. */
+    if (left < -1)
+        return now_s();
+    if (left > 0) {
+        struct timespec nap = {(time_t)left, (long)((left - (double)(time_t)left) * 1e9)};
+        nanosleep(&nap, NULL);
+    }
+    return due;
+}
+
 static void *
 run_client(void *arg)
 {
@@ -115,11 +137,18 @@ run_client(void *arg)
     while (now_s() < load.end_s) {
         snprintf(number, sizeof(number), "%016llu", atomic_fetch_add(&load.number, 1));
         memcpy(body + load.number_at, number, NUMBER_LEN);
-        double began = now_s();
+        double began = wait_due();
         int status = send_all(sock, head, (size_t)head_len) && send_all(sock, body, load.body_len)
                          ? read_answer(sock)
                          : 0;
-        if (status == 202) {
+        if (status == 429 || status == 503) {
+            double took_ms = (now_s() - began) * 1e3;
+            client->n_refused++;
+            client->refusal_max_ms =
+                took_ms > client->refusal_max_ms ? took_ms : client->refusal_max_ms;
+            continue;
+        }
+        if (status == 202 || status == 200) {
             client->n_ok++;
             if (client->n_latencies < LATENCIES_MAX / CLIENTS_MAX)
                 client->latencies_ms[client->n_latencies++] = (float)((now_s() - began) * 1e3);
@@ -164,8 +193,8 @@ main(int argc, char **argv)
 {
     static struct client clients[CLIENTS_MAX];
     static float latencies[LATENCIES_MAX];
-    if (argc != 7) {
-        fprintf(stderr, "usage: bench_acks_load PORT TARGET TOKEN FILE CLIENTS SECONDS\n");
+    if (argc != 7 && argc != 8) {
+        fprintf(stderr, "usage: bench_acks_load PORT TARGET TOKEN FILE CLIENTS SECONDS [RATE]\n");
         return 2;
     }
     long n = strtol(argv[5], NULL, 10);
@@ -180,26 +209,34 @@ main(int argc, char **argv)
     /* Numbers of an earlier run are not used again. */
     atomic_store(&load.number, (unsigned long long)now.tv_sec * 1000000);
     double began = now_s();
+    load.began_s = began;
+    load.rate = argc == 8 ? strtod(argv[7], NULL) : 0;
     load.end_s = began + strtod(argv[6], NULL);
     for (long i = 0; i < n; i++) {
         clients[i].latencies_ms = latencies + i * (LATENCIES_MAX / CLIENTS_MAX);
         pthread_create(&clients[i].thread, NULL, run_client, &clients[i]);
     }
-    unsigned long n_ok = 0, n_other = 0;
+    unsigned long n_ok = 0, n_other = 0, n_refused = 0;
+    double refusal_max_ms = 0;
     size_t n_latencies = 0;
     for (long i = 0; i < n; i++) {
         pthread_join(clients[i].thread, NULL);
         n_ok += clients[i].n_ok;
         n_other += clients[i].n_other;
+        n_refused += clients[i].n_refused;
+        if (clients[i].refusal_max_ms > refusal_max_ms)
+            refusal_max_ms = clients[i].refusal_max_ms;
         memmove(latencies + n_latencies, clients[i].latencies_ms,
                 clients[i].n_latencies * sizeof(*latencies));
         n_latencies += clients[i].n_latencies;
     }
     qsort(latencies, n_latencies, sizeof(*latencies), compare);
-    printf(
-        "{\"acks\": %lu, \"others\": %lu, \"seconds\": %.3f, \"p50_ms\": %.3f, \"p99_ms\": %.3f}\n",
-        n_ok, n_other, now_s() - began, n_latencies ? (double)latencies[n_latencies / 2] : 0.0,
-        n_latencies ? (double)latencies[n_latencies * 99 / 100] : 0.0);
+    printf("{\"acks\": %lu, \"others\": %lu, \"refused\": %lu, \"refusal_max_ms\": %.3f, "
+           "\"seconds\": %.3f, "
+           "\"p50_ms\": %.3f, \"p99_ms\": %.3f}\n",
+           n_ok, n_other, n_refused, refusal_max_ms, now_s() - began,
+           n_latencies ? (double)latencies[n_latencies / 2] : 0.0,
+           n_latencies ? (double)latencies[n_latencies * 99 / 100] : 0.0);
     free(load.body);
     return 0;
 }
