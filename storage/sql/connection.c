@@ -64,9 +64,8 @@ sql_serve_requests(struct sql *sql, struct fz_error *err)
 void
 sql_limit_time(struct sql *sql, int64_t ms)
 {
+    sql->limit_ms = ms;
     sql->until_ms = ms ? fz_time_monotonic_ms() + ms : 0;
-    if (ms && sql->connected && !sql->broken)
-        sql->driver->limit_time(sql, ms);
 }
 
 bool

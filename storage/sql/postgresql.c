@@ -124,17 +124,21 @@ pg_disconnect(struct sql *sql)
     pg->listening = false;
 }
 
+/* As pg_connect() and for_bulk have it. */
+static const long long STATEMENT_MS = 120000;
+
 static void
-pg_limit_time(struct sql *sql, int64_t ms)
+pg_limit_time(struct sql *sql)
 {
     struct postgresql *pg = self(sql);
     char text[64];
-    /* A round trip, once for each connection: all requests have the same limit. */
-    if (pg->timeout_ms == ms)
+    /* A round trip, but only where a connection is used for reading after a change, or the other way round. */
+    if (pg->timeout_ms == sql->limit_ms)
         return;
-    snprintf(text, sizeof(text), "SET statement_timeout = %lld", (long long)ms);
+    snprintf(text, sizeof(text), "SET statement_timeout = %lld",
+             sql->limit_ms ? (long long)sql->limit_ms : STATEMENT_MS);
     if (command(sql, text, NULL) == FZ_OK)
-        pg->timeout_ms = ms;
+        pg->timeout_ms = sql->limit_ms;
 }
 
 static enum fz_code

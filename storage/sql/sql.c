@@ -107,6 +107,8 @@ run(struct sql *sql, const char *text, bool keep, const struct sql_value *args, 
     if (code != FZ_OK)
         return code;
     struct sql_rows rows = {.sql = sql, .row = -1};
+    if (!sql->in_tx && sql->driver->limit_time)
+        sql->driver->limit_time(sql);
     code = sql->driver->query(sql, text, keep, args, n_args, &rows, err);
     if (code == FZ_OK)
         *ret = rows;
@@ -268,8 +270,11 @@ sql_begin(struct sql *sql, struct sql **ret_tx, struct fz_error *err)
 {
     sql->may_retry = false;
     enum fz_code code = ensure_connected(sql, err);
-    if (code == FZ_OK)
+    if (code == FZ_OK) {
+        if (sql->driver->limit_time)
+            sql->driver->limit_time(sql);
         code = sql->driver->script(sql, sql->driver->begin, err);
+    }
     if (code != FZ_OK)
         return code;
     sql->in_tx = true;

@@ -210,8 +210,9 @@ struct sql_driver {
     const char *bytes_query;  /* the size of the database */
     const char *for_requests; /* what sets a connection up for short waits and little memory */
     const char *for_bulk, *after_bulk; /* for a transaction that changes much, and back */
-    /* Let no statement run much longer than sql->until_ms, `ms` from now. */
-    void (*limit_time)(struct sql *sql, int64_t ms);
+    /* Let no statement run for much longer than sql->limit_ms (0: as long as others). Before each one outside of a
+     * transaction, and before transactions. NULL: the engine asks sql_is_late(). */
+    void (*limit_time)(struct sql *sql);
     enum fz_code (*connect)(struct sql *sql, struct fz_error *err);
     void (*disconnect)(struct sql *sql);
     enum fz_code (*script)(struct sql *sql, const char *script, struct fz_error *err);
@@ -246,6 +247,7 @@ struct sql {
     bool in_tx;
     bool may_retry;
     bool for_requests; /* also after connecting again */
+    int64_t limit_ms;  /* of sql_limit_time(); 0 = no limit */
     int64_t until_ms;  /* monotonic; 0 = no limit */
 };
 

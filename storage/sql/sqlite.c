@@ -70,15 +70,14 @@ fail(struct sqlite *lite, int rc, struct fz_error *err)
 {
     /* After an I/O error nothing that the connection believes about the file can be trusted: a
      * failed fsync may have dropped the pages it did not write. */
-    if ((rc & 0xff) == SQLITE_IOERR || (rc & 0xff) == SQLITE_CORRUPT)
-        lite->base.broken = true;
+    int kind = rc & 0xff;
+    lite->base.broken |= kind == SQLITE_IOERR || kind == SQLITE_CORRUPT;
     const char *text = lite->db ? sqlite3_errmsg(lite->db) : sqlite3_errstr(rc);
-    if ((rc & 0xff) == SQLITE_CORRUPT || (rc & 0xff) == SQLITE_NOTADB)
-        return fz_fail(
-            err, FZ_E_INTERNAL,
-            "database: %s: the file is damaged; stop the server, check the disk and restore "
-            "a backup (framezero restore)",
-            text);
+    if (kind == SQLITE_CORRUPT || kind == SQLITE_NOTADB)
+        return fz_fail(err, FZ_E_INTERNAL,
+                       "database: %s: the file is damaged; stop the server, "
+                       "check the disk and restore a backup (framezero restore)",
+                       text);
     return fz_fail(err, code_of(rc), "database: %s", text);
 }
 
@@ -107,12 +106,6 @@ on_progress(void *sql)
 }
 
 static void
-sqlite_limit_time(struct sql *sql, int64_t ms FZ_UNUSED)
-{
-    sqlite3_progress_handler(self(sql)->db, PROGRESS_STEPS, on_progress, sql);
-}
-
-static void
 end_prepared(void *handle)
 {
     struct prepared *prepared = handle;
@@ -130,8 +123,7 @@ sqlite_disconnect(struct sql *sql)
     lite->db = NULL;
 }
 
-/* Reports hold personal data, so the file is readable by its owner only; SQLite gives its two
- * companions the same mode. */
+/* Personal data: readable by its owner only; SQLite gives the file's two companions the same mode. */
 static enum fz_code
 create_file(const char *path, struct fz_error *err)
 {
@@ -191,10 +183,11 @@ sqlite_connect(struct sql *sql, struct fz_error *err)
         rc = sqlite3_exec(lite->db, set_up, NULL, NULL, NULL);
         opened = (rc & 0xff) == SQLITE_BUSY && on_busy(lite, n_calls);
     }
-    if (rc == SQLITE_OK)
-        return FZ_OK;
-    enum fz_code code = fail(lite, rc, err);
-    sqlite_disconnect(sql);
+    enum fz_code code = rc == SQLITE_OK ? FZ_OK : fail(lite, rc, err);
+    if (code != FZ_OK)
+        sqlite_disconnect(sql);
+    else
+        sqlite3_progress_handler(lite->db, PROGRESS_STEPS, on_progress, sql);
     return code;
 }
 
@@ -479,7 +472,6 @@ sql_sqlite_create(struct sql **ret, struct fz_error *err)
         .for_bulk = "PRAGMA cache_size = -262144",
         .after_bulk = "PRAGMA cache_size = -16384; PRAGMA shrink_memory",
         .bytes_query = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size",
-        .limit_time = sqlite_limit_time,
         .connect = sqlite_connect,
         .disconnect = sqlite_disconnect,
         .script = sqlite_script,

@@ -11,7 +11,6 @@ enum { RARE = 20, BATCH = 500 };
 
 /* ---- the project ---- */
 
-
 static int64_t
 received_ms(const struct retention_case_world *w, int i)
 {
