@@ -21,7 +21,7 @@ static const struct {
     [HTTP_WIRE_BARE_CR] = {400, "a line has a CR without a LF"},
     [HTTP_WIRE_REQUEST_LINE] = {400, "the request line does not end with the version of HTTP"},
     [HTTP_WIRE_VERSION] = {505, "the versions of HTTP are 1.0 and 1.1"},
-    [HTTP_WIRE_FIELD] = {400, "a header field has no colon"},
+    [HTTP_WIRE_FIELD] = {400, "a header field has no name, or no colon"},
     [HTTP_WIRE_LENGTH] = {400, "Content-Length is not a number"},
     [HTTP_WIRE_LENGTH_HUGE] = {413, "the length of a body or of a chunk is 2^64 or more"},
     [HTTP_WIRE_SIZE] = {400, "the size of a chunk is not a hexadecimal number"},
@@ -125,8 +125,9 @@ read_field(struct http_wire *wire)
         /* libmicrohttpd takes trailers for fields, so they have the form of fields. */
         return folded || !colon || colon == wire->line ? HTTP_WIRE_TRAILER : HTTP_WIRE_SOUND;
     }
-    /* A line that goes on with the one before (obsolete folding) needs none: header.c refuses it. */
-    if (!wire->colon && wire->line[0] != ' ' && wire->line[0] != '\t')
+    /* A line that goes on with the one before (obsolete folding) needs none: header.c refuses it. A colon that is the first
+     * byte of a line ends the header for libmicrohttpd 0.9. */
+    if (colon == wire->line || (!wire->colon && wire->line[0] != ' ' && wire->line[0] != '\t'))
         return HTTP_WIRE_FIELD;
     if (!colon)
         return HTTP_WIRE_SOUND;

@@ -32,7 +32,7 @@ enum http_wire_fault {
     HTTP_WIRE_BARE_CR,
     HTTP_WIRE_REQUEST_LINE, /* it does not end with a version */
     HTTP_WIRE_VERSION,      /* it is not 1.0 or 1.1 */
-    HTTP_WIRE_FIELD,        /* no colon */
+    HTTP_WIRE_FIELD,        /* no name or no colon */
     HTTP_WIRE_LENGTH,       /* Content-Length is not a number */
     HTTP_WIRE_LENGTH_HUGE,  /* Content-Length or a chunk's size is 2^64 or more */
     HTTP_WIRE_SIZE,         /* a chunk's size is not a hexadecimal number */

@@ -68,19 +68,6 @@ sql_limit_time(struct sql *sql, int64_t ms)
     sql->until_ms = ms ? fz_time_monotonic_ms() + ms : 0;
 }
 
-bool
-sql_is_late(const struct sql *sql)
-{
-    return sql->until_ms && fz_time_monotonic_ms() >= sql->until_ms;
-}
-
-enum fz_code
-sql_fail_late(struct fz_error *err)
-{
-    return fz_fail(err, FZ_E_LIMIT,
-                   "this takes too long (limit query_s): narrow the time range, or add filters");
-}
-
 enum fz_code
 sql_bulk_start(struct sql *sql, struct fz_error *err)
 {

@@ -4,6 +4,7 @@
 
 #include "base/list.h"
 #include "base/text.h"
+#include "base/time.h"
 
 /* Batches of reports whose runs are the same may meet several times in a row. */
 enum { TRIES = 8 };
@@ -90,6 +91,19 @@ check_args(const struct sql_value *args, size_t n_args, struct fz_error *err)
             return fz_fail(err, FZ_E_MALFORMED, "a text is not UTF-8");
     }
     return FZ_OK;
+}
+
+bool
+sql_is_late(const struct sql *sql)
+{
+    return sql->until_ms && fz_time_monotonic_ms() >= sql->until_ms;
+}
+
+enum fz_code
+sql_fail_late(struct fz_error *err)
+{
+    return fz_fail(err, FZ_E_LIMIT,
+                   "this takes too long (limit query_s): narrow the time range, or add filters");
 }
 
 static enum fz_code

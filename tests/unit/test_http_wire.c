@@ -52,6 +52,7 @@ static const struct wire_case {
     {"the preface of HTTP/2", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", HTTP_WIRE_VERSION, 15, 0},
     {"version 1.2", "GET / HTTP/1.2\r\n", HTTP_WIRE_VERSION, 15, 0},
     {"no colon", "GET / HTTP/1.1\r\nHost\r\n", HTTP_WIRE_FIELD, 21, 0},
+    {"no name", "GET / HTTP/1.1\r\n: x\r\n\r\n", HTTP_WIRE_FIELD, 20, 0},
     {"a signed length", LENGTH("+3"), HTTP_WIRE_LENGTH, 36, 0},
     {"an empty length", LENGTH(""), HTTP_WIRE_LENGTH, 34, 0},
     {"two lengths in one", LENGTH("3, 3"), HTTP_WIRE_LENGTH, 38, 0},

@@ -129,6 +129,11 @@ test_every_limit(void **state)
         "events_per_minute_address",
         "report_bytes_per_day",
         "symbol_bytes_per_day",
+        "reports_per_day",
+        "query_s",
+        "retention_s",
+        "list_memory",
+        "streams",
     };
     struct limits a, b;
     memset(&a, 0, sizeof(a));
