@@ -2,7 +2,16 @@
 export default async function ({ open, settings, expect, same }) {
     const page = await open({ path: "/p/default/settings/retention" });
     const project = () => page.evaluate(async () => (await fetch("/api/v1/project?project=default")).json());
-    const reports = () => page.evaluate(async () => (await (await fetch("/api/v1/project/retention?project=default")).json()).use.reports);
+    const retention = () => page.evaluate(async () => (await fetch("/api/v1/project/retention?project=default")).json());
+    // waitForFunction() takes the promise of an async function for its value.
+    const until = async (/** @type {(now: any) => boolean} */ test, /** @type {string} */ what) => {
+        for (let i = 0; i < 200; i++) {
+            if (test(await retention())) return;
+            await page.waitForTimeout(100);
+        }
+        expect(false, what);
+    };
+    const reports = async () => (await retention()).use.reports;
     const days = page.getByLabel("Days until reports are deleted");
     await days.waitFor();
     same(await days.inputValue(), "90", "the limit of a new project");
@@ -15,10 +24,9 @@ export default async function ({ open, settings, expect, same }) {
     await page.getByRole("button", { name: "Save" }).click();
     await page.getByText("It counts from the next sweep on").waitFor();
     same((await project()).keep_reports, 5, "the limit");
-    await page.waitForFunction(async () => (await (await fetch("/api/v1/project/retention?project=default")).json()).waits);
+    await until((now) => now.waits, "the sweep waits");
     same(await reports(), 12, "nothing is deleted while it waits");
     await page.reload();
     await page.getByRole("button", { name: "Delete them" }).click();
-    await page.waitForFunction(async () => (await (await fetch("/api/v1/project/retention?project=default")).json()).use.reports === 5);
-    await page.waitForFunction(async () => !(await (await fetch("/api/v1/project/retention?project=default")).json()).waits);
+    await until((now) => now.use.reports === 5 && !now.waits, "the reports are deleted");
 }
