@@ -266,10 +266,10 @@ test_columns_come_back(void **state)
 static bool
 is_own(const char *name)
 {
-    static const char *const own[] = {"key",        "project_id",  "id",        "body_sha256",
-                                      "transient",  "status",      "format",    "error",
-                                      "n_missing",  "n_processed", "image_set", "wait_set",
-                                      "claimed_id", "memory",      "is_grouped"};
+    static const char *const own[] = {"key",        "project_id",  "id",         "body_sha256",
+                                      "transient",  "status",      "format",     "error",
+                                      "n_missing",  "n_processed", "image_set",  "wait_set",
+                                      "claimed_id", "memory",      "is_grouped", "has_body"};
     for (size_t i = 0; i < FZ_ARRAY_LEN(own); i++) {
         if (strcmp(name, own[i]) == 0)
             return true;

@@ -310,19 +310,21 @@ contract_finish_upload(struct contract *c, const struct store_job *job, const ch
     size_t n = 0;
     for (; uuids[n]; n++) {
         fz_sha256_hex(fz_span_make(&uuids[n], 1), hashes[n]);
-        symbols[n] = (struct store_symbol){.uuid = contract_uuid(uuids[n]),
-                                           .arch = "arm64",
-                                           .kind = STORE_SYMBOL_DSYM,
-                                           .name = "Shop",
-                                           .size = 77,
-                                           .state = state,
-                                           .file_sha256 = hashes[n],
-                                           .index_sha256 = hashes[n],
-                                           .index_version = 1,
-                                           .features_json = "{}",
-                                           .problems_json = "[]",
-                                           .uploaded_ms = 1700000000000,
-                                           .has_dwarf = true};
+        symbols[n] =
+            (struct store_symbol){.uuid = contract_uuid(uuids[n]),
+                                  .arch = "arm64",
+                                  .kind = STORE_SYMBOL_DSYM,
+                                  .name = "Shop",
+                                  .size = 77,
+                                  .state = state,
+                                  .file_sha256 = hashes[n],
+                                  /* One that cannot be read has none. */
+                                  .index_sha256 = state == STORE_SYMBOL_FAILED ? NULL : hashes[n],
+                                  .index_version = 1,
+                                  .features_json = "{}",
+                                  .problems_json = "[]",
+                                  .uploaded_ms = 1700000000000,
+                                  .has_dwarf = true};
     }
     enum fz_code code =
         store_job_register_symbols(c->store, job, symbols, n, &c->arena, ret_unblocked, &c->err);
