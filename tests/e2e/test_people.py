@@ -134,7 +134,7 @@ class People(unittest.TestCase):
         for _ in range(3):
             process = subprocess.Popen(["curl", "-s", "-o", os.devnull, "-X", "DELETE", "-H", f"Authorization: Bearer {self.server.admin_token}",
                                         f"{self.server.url}/api/v1/people/person-4711"])
-            until(lambda: self.ask("GET", "/api/v1/reports?limit=200")[1]["reports"] is not None, "an answer")
+            until(lambda: self.ask("GET", "/api/v1/erasures/1")[0] != 404, "it has begun")
             self.server.kill_all()
             process.wait(timeout=60)
             self.server.start()
