@@ -52,7 +52,7 @@ export function Audit({ project }) {
             ${Object.entries(TEXTS).map(([name, text]) => html`<option key=${name} value=${name}>${text}</option>`)}
         </select></label>
         ${entries.length === 0 ? html`<${Empty} title="Nothing is recorded"><p>Changes from now on are.</p><//>` : html`
-        <div class="wide-table" tabindex="0" role="region" aria-label="Audit log"><table>
+        <div class="wide-table" tabindex="0" role="region" aria-label="All entries"><table>
             <caption class="unseen">Audit log</caption>
             <thead><tr><th scope="col">When</th><th scope="col">Who</th><th scope="col">What</th><th scope="col">From</th></tr></thead>
             <tbody>${entries.map((entry) => html`<${Row} key=${entry.id} entry=${entry} />`)}</tbody>
