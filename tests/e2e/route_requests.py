@@ -281,7 +281,7 @@ def issues(server):
         ("GET", "/api/v1/people/{person}"): Request("/api/v1/people/u-7"),
         ("GET", "/api/v1/people/{person}/export"): Request("/api/v1/people/u-7/export?limit=1"),
         ("DELETE", "/api/v1/people/{person}"): Request("/api/v1/people/u-7"),
-        ("GET", "/api/v1/erasures/{id}"): Request("/api/v1/erasures/1"),
+        ("GET", "/api/v1/erasures/{id}"): Request("/api/v1/erasures/4711", status=404),
         ("GET", "/api/v1/audit"): Request("/api/v1/audit?limit=5&action=project_put"),
         ("POST", "/api/v1/scrubbing/preview"):
             Request("/api/v1/scrubbing/preview", json.dumps({"scrub_rules": ["text:crash*"]}).encode()),

@@ -25,7 +25,7 @@ REPORTS = {
           "user": {"id": "u1"}, "tags": {"channel": "beta", "plan": "pro"}, "environment": "staging"},
     "b": {"timestamp": iso(NOW - 3 * HOUR), "app": {"id": "com.acme.shop", "name": "Shop", "version": "4.3"},
           "os": {"name": "macOS", "version": "15.0"}, "device": {"model": "Mac14,2"},
-          "crash": {"exception": "std::map<int, int>"}, "user": {"email": "b@example.com"}, "tags": {"channel": "store"}},
+          "crash": {"exception": "std::map<int, int>"}, "user": {"email": "b@example.com"},, "tags": {"channel": "store"}},
     "c": {"timestamp": iso(NOW - 2 * HOUR), "app": {"id": "com.acme.café"}, "device": {"model": "iPhone14,3"}},
 }
 
@@ -67,6 +67,7 @@ class ReportList(ServerCase):
         self.assertEqual(row["user"], {"id": "u1"})
 
     def test_filters(self):
+        # An address of mail is masked before anything is stored, so no report is found by it.
         for query, want in [
             ("", "cba"), ("build=4201", "a"), ("version=4.2,4.3", "ba"), ("version=4.2&version=4.3", "ba"),
             ("device=iPhone15,2", "a"), ("device=iPhone15,2,iPhone14,3", "ca"), ("device=Mac14,2,iPhone15,2", "ba"),
@@ -74,7 +75,7 @@ class ReportList(ServerCase):
             ("kind=hang,memory", ""), ("mach=EXC_BAD_ACCESS", "a"), ("code=KERN_INVALID_ADDRESS", "a"),
             ("exception=std%3A%3Amap%3Cint,%20int%3E", "b"), ("format=framezero,kscrash", "cba"),
             ("environment=staging", "a"), ("release=com.acme.shop@4.2%2B4201", "a"), ("release=com.acme.shop@4.3", "b"),
-            ("user=u1,b@example.com", "ba"), ("tag=channel:beta", "a"), ("tag=channel", "ba"),
+            ("user=u1", "a"), ("user=b@example.com", ""), ("tag=channel:beta", "a"), ("tag=channel", "ba"),
             ("tag=channel&tag=plan:pro", "a"), ("tag=plan:p", ""), ("image=ImageB", "b"), ("image=ImageB,ImageC", "cb"),
             ("uuid=" + "a" * 32, "a"), ("app=com.acme.caf%C3%A9", "c"), ("app=SHOP&os=iOS", "a"),
             ("since=1h", "cba"), ("until=1h", ""), ("since=0s", ""), ("crashed_since=90m", "a"),
