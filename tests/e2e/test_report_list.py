@@ -25,7 +25,7 @@ REPORTS = {
           "user": {"id": "u1"}, "tags": {"channel": "beta", "plan": "pro"}, "environment": "staging"},
     "b": {"timestamp": iso(NOW - 3 * HOUR), "app": {"id": "com.acme.shop", "name": "Shop", "version": "4.3"},
           "os": {"name": "macOS", "version": "15.0"}, "device": {"model": "Mac14,2"},
-          "crash": {"exception": "std::map<int, int>"}, "user": {"email": "b@example.com"},, "tags": {"channel": "store"}},
+          "crash": {"exception": "std::map<int, int>"}, "user": {"email": "b@example.com"}, "tags": {"channel": "store"}},
     "c": {"timestamp": iso(NOW - 2 * HOUR), "app": {"id": "com.acme.café"}, "device": {"model": "iPhone14,3"}},
 }
 
