@@ -92,7 +92,7 @@ class IngestKey(ServerCase):
         self.assertEqual(status, 200, text)
         self.assertEqual(set(answer), {"id"})
         stored = self.server.request("GET", f"/api/v1/reports/{victim['id']}")[1]
-        self.assertEqual(stored["user"]["email"], "jane@example.com")
+        self.assertEqual(stored["user"]["email"], "[email]")  # of hers, masked
 
     def test_failed_report(self):
         """A report that a worker cannot read: the response says so, without the reason."""
