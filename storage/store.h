@@ -287,7 +287,7 @@ struct store_symbol {
     const char *index_sha256; /* blob of its index; NULL unless ready, and for maps */
     uint32_t index_version;
     const char *features_json, *problems_json;
-    int64_t uploaded_ms;
+    int64_t uploaded_ms; /* 0 into store_job_register_symbols: now */
     bool has_dwarf;
     bool has_map;            /* names are hidden (or it is a UUIDMAP): map_uuid is set */
     struct fz_uuid map_uuid; /* the BCSymbolMap that has them */

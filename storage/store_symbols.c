@@ -44,6 +44,8 @@ store_symbol_register(struct store *store, struct store_symbol *symbol, int64_t 
     bool ready = symbol->state == STORE_SYMBOL_READY;
     struct known known = {0};
     enum fz_code code = find_known(store->sql, symbol, &known, err);
+    if (code == FZ_OK && symbol->uploaded_ms == 0)
+        code = sql_now(store->sql, &symbol->uploaded_ms, err);
     if (code != FZ_OK)
         return code;
     /* The same file again after a failure may be news: a newer program may read it. */

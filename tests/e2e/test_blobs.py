@@ -89,7 +89,7 @@ class Blobs(unittest.TestCase):
         os.utime(temporary, (time.time() - 3600,) * 2)
         until(lambda: not orphans & set(self.files()), "unreferenced blobs are deleted")
         until(lambda: not os.path.exists(temporary), "old temporary files are deleted")
-        self.assertTrue(named <= set(self.files()))
+        self.assertLessEqual(named, set(self.files()))
         self.assertIn(young, self.files())
 
     def test_deleted_while_sent_again(self):

@@ -4,9 +4,11 @@
 import json
 import os
 import subprocess
+from datetime import datetime, timezone
 
 from case import BINARY, SHIM, FolderCase, main, until
 from framezero import Server
+from symbol_files import sample
 
 YEAR = 365 * 86400
 
@@ -98,6 +100,23 @@ class Retention(FolderCase):
         self.ask("GET", f"/api/v1/reports/{ids[0]}")
         self.ask("GET", f"/api/v1/reports/{ids[0]}?format=raw", want=404)
         self.ask("POST", f"/api/v1/reports/{ids[0]}/reprocess", want=409)
+
+    def test_symbols(self):
+        """A file that no report needs stays for a year after its upload, also if it came in the middle of a sweep."""
+        status, answer = self.server.request("POST", "/api/v1/symbols?name=Demo.dSYM.zip", body=sample("Demo.dSYM.zip"))
+        self.assertEqual(status, 201, answer)
+        (file,) = self.ask("GET", "/api/v1/symbols")["symbols"]
+        age = datetime.now(timezone.utc) - datetime.fromisoformat(file["uploaded"].replace("Z", "+00:00"))
+        self.assertLess(abs(age.total_seconds()), 600)
+        for days in (0, 300):
+            self.set_clock(days * 86400)
+            sweeps = self.metric("framezero_retention_sweeps_total")
+            until(lambda: self.metric("framezero_retention_sweeps_total") > sweeps + 1, "a whole sweep")
+            self.assertEqual(len(self.ask("GET", "/api/v1/symbols")["symbols"]), 1)
+        self.set_clock(YEAR + 86400)
+        waits = until(lambda: self.retention().get("waits"), "the sweep waits")
+        self.ask("POST", "/api/v1/project/retention/confirm", {"n": waits["n"]})
+        until(lambda: not self.ask("GET", "/api/v1/symbols")["symbols"], "it is deleted")
 
     def test_clock(self):
         for n in range(8):
