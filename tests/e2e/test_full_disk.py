@@ -71,6 +71,12 @@ class FullDisk(unittest.TestCase):
     def get(self, path):
         return self.server.request("GET", path)
 
+    def answers(self, text):
+        try:
+            return text in str(self.get("/readyz"))
+        except OSError:  # it is still starting
+            return False
+
     def free(self, filler):
         os.unlink(filler)
         freed = time.monotonic()
@@ -123,7 +129,7 @@ class FullDisk(unittest.TestCase):
         self.server.kill_all()
         with self.assertRaises(RuntimeError):  # it is not ready, but serves
             self.server.start(deadline_s=3)
-        self.assertIn("reports and symbol files are refused", str(self.get("/readyz")))
+        until(lambda: self.answers("reports and symbol files are refused"), "it serves")
         self.assertEqual(self.get("/api/v1/reports")[0], 200)
         self.assertEqual(self.get(f"/api/v1/reports/{gone[5]}")[0], 200)
         self.assertEqual(self.server.request("DELETE", f"/api/v1/reports/{gone[5]}")[0], 204)

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Rate limits and quotas: on every route that takes reports or symbol files, in the form that its clients expect."""
 
+import copy
 import os
 import re
 import shutil
@@ -257,8 +258,12 @@ class QueryTime(unittest.TestCase):
                 'x' AS actor, n AS created_ms FROM c WHERE n < 0""")
             db.close()
             answers = []
-            threads = [threading.Thread(target=lambda: answers.append(
-                (*server.request("GET", "/api/v1/filters"), dict(server.last_headers)))) for _ in range(4)]
+
+            def ask():
+                caller = copy.copy(server)  # last_headers of its own
+                answers.append((*caller.request("GET", "/api/v1/filters"), caller.last_headers))
+
+            threads = [threading.Thread(target=ask) for _ in range(4)]
             for thread in threads:
                 thread.start()
             while any(thread.is_alive() for thread in threads):
