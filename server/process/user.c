@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/attr.h"
+#include "base/log.h"
 #include "base/text.h"
 
 enum { GROUPS_MAX = 256, FOLDERS_OPEN = 32 };
@@ -65,6 +66,15 @@ set_user_groups(const struct user *user)
                                : setgroups(1, &user->gid) == 0;
 }
 
+/* What follows would run with some rights of each: no caller can go on. Not exit(), which runs what others registered. */
+static _Noreturn void
+stop_halfway(const struct user *user)
+{
+    fz_log(FZ_LOG_ERROR, "cannot get the rights of root back", "user=%s error=\"%s\"", user->name,
+           strerror(errno));
+    _exit(1);
+}
+
 bool
 user_may(const struct user *user, const char *path, int mode)
 {
@@ -75,9 +85,8 @@ user_may(const struct user *user, const char *path, int mode)
     bool may = set_user_groups(user) && setegid(user->gid) == 0 && seteuid(user->uid) == 0 &&
                faccessat(AT_FDCWD, path, mode, AT_EACCESS) == 0;
     int why = errno;
-    /* What was allowed a moment ago is allowed now; what root lacks now, it would miss later. */
     if (seteuid(0) != 0 || setegid(gid) != 0 || setgroups((size_t)n, groups) != 0)
-        return false;
+        stop_halfway(user);
     errno = why;
     return may;
 }

@@ -24,7 +24,7 @@ void user_of(uid_t uid, gid_t gid, struct user *ret);
 
 /*
  * For root: whether `user` may use `path` in the ways of access(): R_OK, W_OK, X_OK. On false errno says why. The
- * process has the rights of the user for the length of the call.
+ * process has the rights of the user for the length of the call. If the kernel does not give root's back, it ends here.
  */
 bool user_may(const struct user *user, const char *path, int mode);
 
