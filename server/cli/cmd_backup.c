@@ -71,7 +71,7 @@ copy_blobs(struct backup *b, const char *database, struct fz_error *err)
     enum fz_code code = store_open(url, &store, err);
     if (code == FZ_OK)
         code = store_check_pages(store, err);
-    b->n_missing = b->n_damaged = b->facts.n_blobs = 0;
+    b->n_missing = b->n_damaged = b->facts.n_blobs = b->facts.blob_bytes = 0;
     if (code == FZ_OK)
         code = store_blob_names(store, on_blob, b, err);
     backup_progress_end();
@@ -169,7 +169,8 @@ const struct command_spec cmd_backup = {
     .description =
         "Copy the SQLite database as it is at one moment, the symbol files and indexes that it "
         "names, and credentials.json into the folder DIR. A server may run meanwhile. An "
-        "interrupted backup is continued by the same command.\n\n"
+        "interrupted backup is continued by the same command, which reads what is there already: "
+        "damaged files are copied again.\n\n"
         "The copy is checked: pages of the database, and the hash of each file. Exit code 1 means "
         "that there is no backup, or that the warnings name what it lacks.\n\n"
         "A database of PostgreSQL is copied with pg_dump: docs/backup.md.",

@@ -2,6 +2,7 @@
 #include "storage/blob/blob.h"
 
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/file.h"
 #include "base/text.h"
@@ -74,6 +75,19 @@ copy_bytes(int from, int to, char ret_sha256[FZ_SHA256_TEXT], struct fz_error *e
     return code;
 }
 
+static bool
+is_copied(struct blob_store *to, const char *sha256, uint64_t *ret_size)
+{
+    struct stat st;
+    FZ_CLEANUP(fz_closep) int fd = -1;
+    *ret_size = 0;
+    if (blob_check(to, sha256, NULL) != FZ_OK || blob_get_fd(to, sha256, &fd, NULL) != FZ_OK ||
+        fstat(fd, &st) != 0)
+        return false;
+    *ret_size = (uint64_t)st.st_size;
+    return true;
+}
+
 enum fz_code
 blob_copy(struct blob_store *from, struct blob_store *to, const char *sha256, uint64_t *ret_size,
           struct fz_error *err)
@@ -81,8 +95,8 @@ blob_copy(struct blob_store *from, struct blob_store *to, const char *sha256, ui
     char found[FZ_SHA256_TEXT];
     FZ_CLEANUP(fz_closep) int source = -1;
     FZ_CLEANUP(fz_closep) int copy = -1;
-    *ret_size = 0;
-    if (blob_is_there(to, sha256))
+    /* Read in full: one with damaged bytes is put again. */
+    if (is_copied(to, sha256, ret_size))
         return FZ_OK;
     enum fz_code code = blob_get_fd(from, sha256, &source, err);
     if (code == FZ_OK)

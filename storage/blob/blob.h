@@ -32,7 +32,8 @@ FZ_MUST_CHECK enum fz_code blob_get_fd(struct blob_store *blobs, const char *sha
 /* Read it in full. NOT_FOUND; MALFORMED: its bytes are not those that its name says. */
 FZ_MUST_CHECK enum fz_code blob_check(struct blob_store *blobs, const char *sha256,
                                       struct fz_error *err);
-/* One blob into another store, unless it is there. MALFORMED: its bytes are damaged, and nothing was put. NOT_FOUND. */
+/* One blob into another store, unless it is there undamaged, which is read in full. MALFORMED: its bytes are damaged, and
+ * nothing was put. NOT_FOUND. */
 FZ_MUST_CHECK enum fz_code blob_copy(struct blob_store *from, struct blob_store *to,
                                      const char *sha256, uint64_t *ret_size, struct fz_error *err);
 FZ_MUST_CHECK enum fz_code blob_delete(struct blob_store *blobs, const char *sha256,

@@ -159,6 +159,22 @@ class Backup(Case):
         pathlib.Path(self.dir, "framezero.db.unfinished").write_bytes(b"half of it")
         self.assertIn("is not a whole backup", self.restore(code=1))
         self.backup()
+        # It ended before its last file. Of one copy the bytes have changed since, and one has lost its end.
+        facts = pathlib.Path(self.dir, "backup.json")
+        written = json.loads(facts.read_text(encoding="utf-8"))
+        facts.unlink()
+        copies = {path.name: path.read_bytes() for path in self.blobs(self.dir)}
+        whole, changed, cut = self.blobs(self.dir)[:3]
+        for path, bytes_ in ((changed, b"x" + changed.read_bytes()[1:]), (cut, cut.read_bytes()[:-1])):
+            path.chmod(0o600)
+            path.write_bytes(bytes_)
+        kept = whole.stat().st_ino
+        self.backup()
+        self.assertTrue({path.name: path.read_bytes() for path in self.blobs(self.dir)} == copies)
+        self.assertEqual(whole.stat().st_ino, kept)
+        again = json.loads(facts.read_text(encoding="utf-8"))
+        self.assertEqual((again["blobs"], again["blob_bytes"]), (len(copies), sum(map(len, copies.values()))))
+        self.assertEqual(again["blob_bytes"], written["blob_bytes"])
         self.restore()
         with Server(BINARY, workers=1, data=self.new) as server:
             self.check_ledger(server, ledger)
