@@ -262,9 +262,14 @@ find_erasure(struct store *store, struct fz_arena *arena, struct erasure *ret, b
         return code;
     *ret = (struct erasure){.id = sql_col_int(&rows, 0), .project_id = sql_col_int(&rows, 1)};
     ret->user = sql_col_text(&rows, 2, arena);
-    /* Of a number, so that what is erased is still one user each; never with the id in it. */
+    if (!ret->user)
+        return fz_arena_fail(arena, err);
+    /* Of a number, so that what is erased is still one user each; never with the id in it, which would be found again and
+     * again. No text of six bytes is in both. */
     snprintf(ret->mark, sizeof(ret->mark), "[erased:%lld]", (long long)ret->id);
-    return ret->user ? FZ_OK : fz_arena_fail(arena, err);
+    if (strlen(ret->user) >= CONTAINED_MIN && strstr(ret->mark, ret->user))
+        snprintf(ret->mark, sizeof(ret->mark), "[gone]");
+    return FZ_OK;
 }
 
 enum fz_code

@@ -12,6 +12,7 @@
 enum {
     CHECK_MS = 2 * 1000,      /* how often to look whether a sweep is due */
     BUSY_MS = 100,            /* between two steps while jobs wait */
+    REST = 3,                 /* times as long as looking at some reports took: a sweep of millions is not felt */
     TROUBLE_MS = 60 * 1000,   /* after a failure */
     DUTY_MS = 10 * 60 * 1000, /* longer than a step, whatever it does */
     ARENA = 64 * 1024 * 1024
@@ -163,16 +164,19 @@ worker_retention(struct worker *w, bool is_busy)
 {
     struct fz_error err;
     bool is_done = false;
-    if (w->retention.due_ms > fz_time_monotonic_ms())
+    int64_t start = fz_time_monotonic_ms();
+    if (w->retention.due_ms > start)
         return false;
+    bool is_looking = w->retention.plan && !w->retention.is_looked;
     enum fz_code code = step(w, &is_done, &err);
     if (code != FZ_OK) {
         job_warn("old reports and symbol files cannot be deleted", &err);
         worker_retention_stop(w);
     }
-    w->retention.due_ms = fz_time_monotonic_ms() + (code != FZ_OK ? TROUBLE_MS
-                                                    : is_done     ? CHECK_MS
-                                                    : is_busy     ? BUSY_MS
-                                                                  : 0);
-    return code == FZ_OK && !is_done;
+    int64_t now = fz_time_monotonic_ms(), rest = is_looking ? REST * (now - start) : 0;
+    w->retention.due_ms = now + (code != FZ_OK               ? TROUBLE_MS
+                                 : is_done                   ? CHECK_MS
+                                 : is_busy && rest < BUSY_MS ? BUSY_MS
+                                                             : rest);
+    return code == FZ_OK && !is_done && rest == 0;
 }

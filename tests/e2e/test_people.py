@@ -128,6 +128,14 @@ class People(unittest.TestCase):
         self.server.terminate()
         self.assert_gone("person-4711")
 
+    def test_named_as_the_mark(self):
+        """What takes the place of an id does not have the id in it, or the erasure would never end."""
+        self.send("erased", 1)
+        self.wait_done(1)
+        status, erased = self.ask("DELETE", "/api/v1/people/erased")
+        self.assertEqual(status, 200, erased)
+        until(lambda: self.ask("GET", f"/api/v1/erasures/{erased['erasure']}")[1]["state"] == "done", "the erasure is done")
+
     def test_killed(self):
         self.send("person-4711", 60)
         self.wait_done(60)
