@@ -35,6 +35,10 @@ FZ_MUST_CHECK enum fz_code store_check(struct store *store, struct fz_error *err
 void store_close(struct store *store);
 void store_closep(struct store **store);
 
+/* Why the database is not up yet, for a program that starts beside it: PostgreSQL recovers from a crash, or nothing answers
+ * there. NULL: it is up, or waiting for it does not help (store_open() says why). Static string. */
+const char *store_not_up(const char *database_url);
+
 /* Bring the database to this program's schema under a lock; several processes may call it at once.
  * Checks the checksum of every migration that was applied before. Creates the SQLite file.
  * *ret_applied counts new ones. CONFLICT: a newer program has migrated the database, or an applied

@@ -29,6 +29,12 @@ store_open(const char *database_url, struct store **ret, struct fz_error *err)
     return code;
 }
 
+const char *
+store_not_up(const char *database_url)
+{
+    return sql_not_up(database_url);
+}
+
 enum fz_code
 store_check(struct store *store, struct fz_error *err)
 {

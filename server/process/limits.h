@@ -73,6 +73,8 @@
     X(unsigned, event_streams, "256", "streams of events at once (GET /api/v1/events)",            \
       "Further requests get 503; the page then asks from time to time instead.")                   \
     X(unsigned, event_streams_project, "64", "the same of one project", NULL)                      \
+    X(unsigned, database_wait_s, "60",                                                             \
+      "seconds in which serve and workers that start wait for PostgreSQL to come up", NULL)        \
     X(unsigned, header_s, "10", "seconds until a request's header is complete", NULL)              \
     X(unsigned, body_s, "120", "seconds until a report's body is complete", NULL)                  \
     X(unsigned, answer_s, "10", "seconds in which a client must take some of its answer", NULL)    \

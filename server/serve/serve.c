@@ -142,7 +142,7 @@ start_workers(struct serve *serve, const char *url, struct fz_error *err)
 }
 
 static enum fz_code
-start(struct serve *serve, struct fz_error *err)
+start(struct serve *serve, const sigset_t *signals, struct fz_error *err)
 {
     const struct config *config = &serve->config;
     struct serve_first first = {0};
@@ -156,6 +156,8 @@ start(struct serve *serve, struct fz_error *err)
     /* Before the migration, which would make a new database where one is missing. */
     if (code == FZ_OK)
         code = serve_first_check(config, err);
+    if (code == FZ_OK)
+        code = serve_setup_database(config, signals, err);
     if (code == FZ_OK && config->migrate)
         code = store_migrate(config->database, &n_applied, err);
     if (code == FZ_OK)
@@ -241,7 +243,7 @@ serve_run(const struct config *config, const sigset_t *signals)
     struct fz_error err;
     *serve = (struct serve){.config = *config, .lock_fd = -1, .metrics_fd = -1};
     serve_setup_workers(&serve->config);
-    enum fz_code code = start(serve, &err);
+    enum fz_code code = start(serve, signals, &err);
     if (code != FZ_OK)
         term_error(command, "%s", err.text);
     else

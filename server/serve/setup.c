@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -18,6 +19,9 @@ enum { CORES_MAX = 64 };
 
 /* The process of a server that was just killed may not have ended yet. */
 enum { LOCK_WAIT_MS = 1000, LOCK_STEP_MS = 10 };
+
+/* Between two looks at a database that is not up. */
+enum { WAIT_FIRST_MS = 250, WAIT_MOST_MS = 4000 };
 
 /* ---- directory and lock ------------------------------------------------------------------ */
 
@@ -63,6 +67,38 @@ serve_setup_directory(const struct config *config, int *ret_lock_fd, struct fz_e
     if (code == FZ_OK && fz_text_has_prefix(config->database, "sqlite:"))
         code = acquire_lock(config->database + strlen("sqlite:"), ret_lock_fd, err);
     return code;
+}
+
+/* ---- the database -------------------------------------------------------------------------- */
+
+/* A PostgreSQL that was started together with this program, or that recovers from a crash. */
+enum fz_code
+serve_setup_database(const struct config *config, const sigset_t *signals, struct fz_error *err)
+{
+    char url[256];
+    int64_t nap_ms = WAIT_FIRST_MS, start_ms = fz_time_monotonic_ms();
+    int64_t limit_ms = (int64_t)config->limits.database_wait_s * 1000;
+    bool has_waited = false;
+    config_hide_password(config->database, url, sizeof(url));
+    for (;;) {
+        const char *why = store_not_up(config->database);
+        int64_t waited_ms = fz_time_monotonic_ms() - start_ms;
+        if (!why && has_waited)
+            fz_log(FZ_LOG_INFO, "the database is up", "waited_ms=%lld", (long long)waited_ms);
+        if (!why || waited_ms >= limit_ms)
+            return FZ_OK;
+        has_waited = true;
+        fz_log(FZ_LOG_WARN, "waits for the database",
+               "database=%s why=\"%s\" waited_ms=%lld of=%lld", url, why, (long long)waited_ms,
+               (long long)limit_ms);
+        nap_ms = nap_ms < limit_ms - waited_ms ? nap_ms : limit_ms - waited_ms;
+        const struct timespec nap = {.tv_sec = nap_ms / 1000, .tv_nsec = nap_ms % 1000 * 1000000};
+        int number = sigtimedwait(signals, NULL, &nap);
+        if (number > 0)
+            return fz_fail(err, FZ_E_UNAVAILABLE,
+                           "ended by signal %d while waiting for the database", number);
+        nap_ms = nap_ms * 2 < WAIT_MOST_MS ? nap_ms * 2 : WAIT_MOST_MS;
+    }
 }
 
 /* ---- jobs of an earlier run ---------------------------------------------------------------- */

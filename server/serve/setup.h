@@ -5,6 +5,8 @@
 #ifndef SERVE_SETUP_H
 #define SERVE_SETUP_H
 
+#include <signal.h>
+
 #include "server/api/api.h"
 #include "server/config/config.h"
 #include "server/outbox/outbox.h"
@@ -15,6 +17,11 @@
  * CONFLICT: another serve has it; the message names its process. */
 FZ_MUST_CHECK enum fz_code serve_setup_directory(const struct config *config, int *ret_lock_fd,
                                                  struct fz_error *err);
+
+/* Wait until the database is up, for up to limits.database_wait_s; later failures are those of whoever opens it. UNAVAILABLE:
+ * one of `signals` (blocked) came meanwhile. */
+FZ_MUST_CHECK enum fz_code serve_setup_database(const struct config *config,
+                                                const sigset_t *signals, struct fz_error *err);
 
 /* Give back the jobs of workers of this machine that were killed (kill -9, power cut): their leases
  * need not run out. Queue jobs that rebuild the indexes which another version of the program wrote.

@@ -134,7 +134,9 @@ serve_worker_run(const struct config *config, bool has_supervisor, const sigset_
 {
     struct fz_error err;
     is_supervised = has_supervisor;
-    enum fz_code code = work(config, signals, &err);
+    enum fz_code code = serve_setup_database(config, signals, &err);
+    if (code == FZ_OK)
+        code = work(config, signals, &err);
     if (code != FZ_OK)
         term_error(command, "%s", err.text);
     /* After an upgrade of the database a restart of the same program would not help. */

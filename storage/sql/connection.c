@@ -6,6 +6,13 @@
 #include "base/text.h"
 #include "base/time.h"
 
+static bool
+is_postgresql(const char *database_url)
+{
+    return fz_text_has_prefix(database_url, "postgresql://") ||
+           fz_text_has_prefix(database_url, "postgres://");
+}
+
 enum fz_code
 sql_open(const char *database_url, bool create, struct sql **ret, struct fz_error *err)
 {
@@ -16,8 +23,7 @@ sql_open(const char *database_url, bool create, struct sql **ret, struct fz_erro
     if (fz_text_has_prefix(database_url, sqlite) && database_url[sizeof(sqlite) - 1]) {
         target = database_url + sizeof(sqlite) - 1;
         code = sql_sqlite_create(&sql, err);
-    } else if (fz_text_has_prefix(database_url, "postgresql://") ||
-               fz_text_has_prefix(database_url, "postgres://")) {
+    } else if (is_postgresql(database_url)) {
         code = sql_postgresql_create(&sql, err);
     } else {
         /* The URL may carry a password, so it is not repeated. */
@@ -36,6 +42,12 @@ sql_open(const char *database_url, bool create, struct sql **ret, struct fz_erro
     sql->connected = true;
     *ret = fz_take(&sql);
     return FZ_OK;
+}
+
+const char *
+sql_not_up(const char *database_url)
+{
+    return is_postgresql(database_url) ? sql_postgresql_not_up(database_url) : NULL;
 }
 
 void

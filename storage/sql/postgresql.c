@@ -400,6 +400,18 @@ pg_wait_change(struct sql *sql, int64_t timeout_ms)
     return true;
 }
 
+const char *
+sql_postgresql_not_up(const char *database_url)
+{
+    /* Neither the name nor the password counts: one that is wrong does not become right. */
+    static const char *const names[] = {"connect_timeout", "dbname", NULL};
+    const char *const values[] = {"5", database_url, NULL};
+    PGPing state = PQpingParams(names, values, 1);
+    return state == PQPING_REJECT        ? "it is starting or has no connection left"
+           : state == PQPING_NO_RESPONSE ? "nothing answers there"
+                                         : NULL;
+}
+
 enum fz_code
 sql_postgresql_create(struct sql **ret, struct fz_error *err)
 {

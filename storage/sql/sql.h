@@ -41,6 +41,9 @@ struct sql_value sql_text_clean(struct fz_arena *arena, const char *text, size_t
 /* `database_url` as in store_open(). `create`: SQLite makes the file if there is none. */
 FZ_MUST_CHECK enum fz_code sql_open(const char *database_url, bool create, struct sql **ret,
                                     struct fz_error *err);
+/* Why the database cannot be connected to yet, but may be soon: it is starting, or does not answer. NULL: it can be, or
+ * waiting does not help. Static string. */
+const char *sql_not_up(const char *database_url);
 void sql_close(struct sql *sql);
 void sql_closep(struct sql **sql);
 
@@ -253,6 +256,7 @@ struct sql {
 
 FZ_MUST_CHECK enum fz_code sql_sqlite_create(struct sql **ret, struct fz_error *err);
 FZ_MUST_CHECK enum fz_code sql_postgresql_create(struct sql **ret, struct fz_error *err);
+const char *sql_postgresql_not_up(const char *database_url); /* sql_not_up() */
 
 /* Prepared statements by their text: a fixed table that engines put their handles into. */
 enum { SQL_CACHE_SLOTS = 256 };

@@ -8,12 +8,17 @@ lock that writers need.
 import os
 import signal
 import sqlite3
+import subprocess
+import sys
 import threading
 import time
 import unittest
 import urllib.parse
 
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "faults"))
+
 from case import BINARY, main, report, until
+from cluster import Cluster
 from framezero import Server
 
 CLUSTER = os.environ.get("FRAMEZERO_TEST_POSTGRESQL")
@@ -210,6 +215,58 @@ class Hung(Case):
             thread.join(10)
         self.assertEqual(got[0][0], 202)
         self.assertEqual(got[0][1]["id"], f"{77:032x}")
+
+
+@unittest.skipUnless(CLUSTER, "SQLite is not started by anybody")
+class NotUp(unittest.TestCase):
+    """Programs that start before PostgreSQL does, or while it recovers."""
+
+    def setUp(self):
+        self.cluster = Cluster(CLUSTER)
+        self.server = Server(BINARY, workers=1)
+        self.addCleanup(self.server.stop)
+
+    def run_down(self, *args):
+        """(exit code, what it said) of a program without a database."""
+        done = subprocess.run([BINARY, *args, "--database", self.server.database, "--data", self.server.data,
+                               "--limit", "database_wait_s=1"], capture_output=True, text=True, timeout=60, check=False)
+        return done.returncode, done.stdout + done.stderr
+
+    def test_waits(self):
+        self.server.start()
+        status, answer = self.server.request("POST", "/api/v1/reports", report(1), token="ingest")
+        self.assertEqual(status, 202)
+        self.server.terminate()
+        self.cluster.stop_at_once(signal.SIGKILL)  # so it recovers when it starts
+        down = threading.Thread(target=lambda: (
+            until(lambda: self.server.log().count("waits for the database") >= 2, "serve waits", 20), self.cluster.start()))
+        try:
+            for args in (("serve", "--listen", "127.0.0.1:0"), ("worker",)):
+                code, said = self.run_down(*args)
+                self.assertEqual(code, 1, said)
+                self.assertIn("waits for the database", said)
+                self.assertRegex(said, r"framezero \w+: database: .*PostgreSQL|framezero \w+: database: connection")
+            # It ends when it is asked to, however long it would wait.
+            waiting = subprocess.Popen([BINARY, "serve", "--database", self.server.database, "--data", self.server.data],
+                                       stderr=subprocess.PIPE, text=True)
+            self.assertIn("waits for the database", waiting.stderr.readline())
+            waiting.terminate()
+            self.assertIn("ended by signal 15", waiting.communicate(timeout=10)[1])
+            down.start()
+            self.server.start(60)
+        finally:
+            if not down.ident:
+                down.start()
+            down.join()
+        self.assertEqual(self.server.wait_report(answer["id"])["id"], answer["id"])
+        self.assertIn('msg="the database is up"', self.server.log())
+        # Waiting does not help against what is wrong with the URL.
+        database = urllib.parse.urlsplit(self.server.database)._replace(path="/no_such_database").geturl()
+        done = subprocess.run([BINARY, "serve", "--listen", "127.0.0.1:0", "--database", database, "--data", self.server.data],
+                              capture_output=True, text=True, timeout=30, check=False)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("no_such_database", done.stderr)
+        self.assertNotIn("waits for", done.stderr)
 
 
 if __name__ == "__main__":
