@@ -3,7 +3,7 @@
 the folder.
 
 Every file that a browser may ask for is written three times, plain and as gzip and brotli, without comments and indentation. All styles become one
-file, and all modules two (join.py). All are under one prefix with the hash of all of them, so that relative imports work and each file can be
+file, and all modules three (join.py). All are under one prefix with the hash of all of them, so that relative imports work and each file can be
 cached for ever. index.html is the only one that is not: its {{assets}} becomes that prefix, and {{styles}} the link to the styles.
 """
 import gzip
@@ -28,6 +28,8 @@ TYPES = {
 }
 # The page, and the screen that it begins with nearly always.
 FIRST_SCREEN = ("app.js", "screens/issues.js")
+# What asks for the data meanwhile.
+EARLY = ("early.js",)
 # What the other styles build on.
 FIRST_STYLES = ("style/base.css", "style/tokens.css")
 STYLE = "style.css"
@@ -72,7 +74,7 @@ def make_files(found):
     join_styles(files)
     modules = {path: files.pop(path).decode() for path in sorted(files) if path.endswith((".js", ".mjs"))}
     sources = {path: found[path].decode() for path in modules}
-    return files | {path: text.encode() for path, text in join.join(modules, sources, FIRST_SCREEN).items()}
+    return files | {path: text.encode() for path, text in join.join(modules, sources, FIRST_SCREEN, EARLY).items()}
 
 
 def c_array(name, data):

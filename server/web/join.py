@@ -1,4 +1,4 @@
-"""Modules of the page as few files: a browser fetches two instead of eighty, and together they compress to two thirds.
+"""Modules of the page as few files: a browser fetches three instead of eighty, and together they compress to two thirds.
 
 join() copies the modules as they are, each into a function of its own that returns what it exports, after those that it imports. So names
 of one module stay its own, and nothing is renamed or left out; import.meta.url becomes the address that the module itself would have:
@@ -9,15 +9,15 @@ of one module stay its own, and nothing is renamed or left out; import.meta.url 
                                                           return { d };
                                                           })();
 
-There are two files: what `starts` import, and the rest, which is loaded by the first import() of any of it. Each has a source map with the
-sources, so that a debugger shows the files of the tree.
+There are three files: what `early` imports, which is small and runs first; what `starts` import beyond that; and the rest, which is loaded by the first
+import() of any of it. Each has a source map with the sources, so that a debugger shows the files of the tree.
 """
 import json
 import posixpath
 import re
 import sys
 
-FIRST, REST = "app.js", "rest.js"
+EARLY, FIRST, REST = "early.js", "app.js", "rest.js"
 
 # Not import(): that is for what is loaded later.
 IMPORT = re.compile(r'^import\s*(?:(\w+)|\{([^}]*)\})\s*from\s*"(\.[^"]+)";', re.M)
@@ -134,14 +134,28 @@ def one_file(file, paths, head, tail, files, sources, first):
     return {file: f"{head}{''.join(texts)}{tail}//# sourceMappingURL={file}.map\n", f"{file}.map": source_map(file, parts, sources)}
 
 
-def join(files, sources, starts):
+def join(files, sources, starts, early=()):
     """The files for a browser from {path: text}; `sources` has the texts as they are in the tree."""
-    first = order(files, starts)
+    ahead = order(files, early)
+    first = order(files, starts, ahead)
+    known = ahead + first
     later = [target(path, name) for path, text in sorted(files.items()) for name in LATER.findall(text)]
-    rest = order(files, sorted(set(later) - set(first)), first)
-    needed = sorted({name_of(one) for path in rest for one in imports_of(path, files[path]) if one in first})
-    shared, given = ", ".join(needed), ", ".join(name_of(path) for path in later if path not in first)
-    made = one_file(FIRST, first, "", f"export {{ {shared} }};\n", files, sources, first)
+    rest = order(files, sorted(set(later) - set(known)), known)
+
+    def needed(paths, of):
+        return sorted({name_of(one) for path in paths for one in imports_of(path, files[path]) if one in of} | {name_of(one) for one in later if one in of})
+
+    def head(paths, *others):
+        names = [(", ".join(needed(paths, of)), file) for of, file in others]
+        return "".join(f'import {{ {shared} }} from "./{file}";\n' for shared, file in names if shared)
+
+    def tail(names):
+        return f"export {{ {', '.join(names)} }};\n"
+
+    made = one_file(FIRST, first, head(first, (ahead, EARLY)), tail(needed(rest, first)), files, sources, known)
+    if ahead:
+        made |= one_file(EARLY, ahead, "", tail(needed(first + rest, ahead)), files, sources, known)
     if rest:
-        made |= one_file(REST, rest, f'import {{ {shared} }} from "./{FIRST}";\n', f"export {{ {given} }};\n", files, sources, first)
+        given = [name_of(path) for path in later if path not in known]
+        made |= one_file(REST, rest, head(rest, (ahead, EARLY), (first, FIRST)), tail(given), files, sources, known)
     return made

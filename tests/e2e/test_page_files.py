@@ -112,7 +112,7 @@ class PageFiles(ServerCase):
     def test_nothing_inline(self):
         self.assertNotRegex(self.index, r"(?i)<style|\sstyle=|\son\w+=|javascript:|https?:|\{\{")
         for tag in re.findall(r"<script[^>]*>[^<]*", self.index):
-            self.assertRegex(tag, r'^<script type="module" src="/assets/[^"]+">$')
+            self.assertRegex(tag, r'^<script type="module"(?: async)? src="/assets/[^"]+">$')
         for link in re.findall(r'(?:href|src)="([^"]*)"', self.index):
             self.assertEqual(self.ask(link)[0], 200, link)
 
@@ -168,11 +168,11 @@ class PageFiles(ServerCase):
             self.assertEqual(embed.without_comments("lib/a.js", source.encode()).decode(), want)
         self.assertEqual(embed.without_comments("vendor/a.mjs", b"  // a\n"), b"  // a\n")
 
-    def joined(self, files):
+    def joined(self, files, early=()):
         """What Node prints that runs the files of a page, joined."""
         if not shutil.which("node"):
             raise unittest.SkipTest("there is no node")
-        made = join.join(files, files, ["app.js", *(path for path in files if path.startswith("with/"))])
+        made = join.join(files, files, ["app.js", *(path for path in files if path.startswith("with/"))], early)
         with tempfile.TemporaryDirectory() as folder:
             for path, text in {**made, "package.json": '{"type": "module"}'}.items():
                 with open(os.path.join(folder, path), "w", encoding="utf-8") as file:
@@ -199,6 +199,19 @@ class PageFiles(ServerCase):
         self.assertEqual(errors, "")
         self.assertEqual(printed, ["a", "app 1 b 7 5 2", "first with 3", "x", "default_,one ", "export 4 b Promise { undefined }"])
         self.assertEqual(sorted(made), ["app.js", "app.js.map", "rest.js", "rest.js.map"])
+
+    def test_joined_early(self):
+        """What runs first is a file of its own; the others use its modules, which run once."""
+        files = {
+            "early.js": 'import { ask } from "./lib/api.js";\nask("early");\n',
+            "lib/api.js": 'let n = 0;\nexport const ask = (who) => console.log(who, ++n);\n',
+            "lib/b.js": 'import { ask } from "./api.js";\nexport const b = () => ask("b");\n',
+            "app.js": 'import { ask } from "./lib/api.js";\nimport { b } from "./lib/b.js";\nask("app");\nb();\nimport("./later.js").then((x) => x.c());\n',
+            "later.js": 'import { ask } from "./lib/api.js";\nimport { b } from "./lib/b.js";\nexport const c = () => (ask("later"), b());\n',
+        }
+        printed, errors, made = self.joined(files, ["early.js"])
+        self.assertEqual((printed, errors), (["early 1", "app 2", "b 3", "later 4", "b 5"], ""))
+        self.assertNotIn("lib/b.js", made["early.js.map"])
 
     def test_joined_places(self):
         """A module finds files beside it as if it were in its own folder."""

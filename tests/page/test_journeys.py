@@ -77,6 +77,10 @@ class LiveRefused(PageCase):
         self.expect(201, "POST", "/api/v1/projects", body=b'{"name": "other"}')
         self.journey("two_projects")
 
+    def test_7_early(self):
+        sent = self.send(crash_in("com.acme.early", "Early.run()").encode())
+        self.journey("early", issue=sent["issue"]["number"], report=sent["id"])
+
 
 class Users(PageCase):
     def test_users(self):

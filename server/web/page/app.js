@@ -3,7 +3,7 @@ import { html, render, useEffect, useLayoutEffect, useState } from "./lib/preact
 import { setProject } from "./lib/api.js";
 import { stopEvents } from "./lib/live.js";
 import { forgetAll } from "./lib/load.js";
-import { go, parseRoute, pathTo, positionNow, startRouter, useRoute } from "./lib/router.js";
+import { go, parseRoute, pathTo, restorePosition, startRouter, useRoute } from "./lib/router.js";
 import { login, readSession } from "./lib/session.js";
 import { useStore } from "./lib/store.js";
 import { Boundary, Empty, Failure, Skeleton } from "./ui/state.js";
@@ -29,7 +29,7 @@ function LazyScreen({ load, project, route }) {
     }, [load]);
     const Screen = load && loaded.get(load);
     useLayoutEffect(() => {
-        if (Screen) scrollTo(0, positionNow());
+        if (Screen) restorePosition();
     }, [Screen, route.path]);
     if (!load) return html`<${Empty} title="There is no such page" top><p><a href=${pathTo(project, "issues")}>Issues</a></p><//>`;
     if (error) return html`<${Failure} error=${new Error("a part of the page could not be loaded; after an update of the server, reload it")} retry=${() => location.reload()} />`;

@@ -106,6 +106,16 @@ async function sendAgain(url, init, signal) {
     }
 }
 
+/** @type {Map<string, Promise<Response>>} GETs that were sent before anybody wanted their answers */
+const ahead = new Map();
+
+/** Send a GET whose answer the first request for the same gets. @param {string} path below /api/v1 @param {Record<string, any>} [query] */
+export function askAhead(path, query) {
+    const answer = sendAgain(apiUrl(path, query), { headers: { Accept: "application/json" } });
+    ahead.set(apiUrl(path, query), answer);
+    answer.catch(() => {});
+}
+
 /**
  * @param {string} method
  * @param {string} path below /api/v1
@@ -115,10 +125,14 @@ async function sendAgain(url, init, signal) {
 export async function request(method, path, { query, body, signal, text } = {}) {
     /** @type {Record<string, string>} */
     const headers = text ? {} : { Accept: "application/json" };
-    const isFile = body instanceof Blob;
+    const [isFile, url] = [body instanceof Blob, apiUrl(path, query)];
     if (body !== undefined) headers["Content-Type"] = isFile ? "application/octet-stream" : "application/json";
     const init = { method, headers, body: body === undefined || isFile ? body : JSON.stringify(body) };
-    const response = await sendAgain(apiUrl(path, query), init, signal);
+    // Once, and only until something is changed.
+    const asked = method === "GET" && ahead.get(url);
+    if (method === "GET") ahead.delete(url);
+    else ahead.clear();
+    const response = await (asked || sendAgain(url, init, signal));
     if (!response.ok) {
         const error = await readError(response);
         if (response.status === 401 && path !== "/session") state.onDenied(error);

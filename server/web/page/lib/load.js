@@ -3,6 +3,7 @@ import { useEffect, useLayoutEffect, useState } from "./preact.js";
 import { ApiError } from "./api.js";
 
 const KEPT = 60;
+const FRESH_MS = 3000;
 /** @type {Map<string, any>} */
 const cache = new Map();
 /** @type {Set<(prefix: string, isDrawn: boolean) => void>} */
@@ -20,6 +21,7 @@ function keep(key, data) {
 
 /** What is shown under keys with this prefix has changed: load it again. @param {string} prefix */
 export function changed(prefix) {
+    for (const key of early.keys()) if (key.startsWith(prefix)) early.delete(key);
     for (const listener of [...listeners]) listener(prefix, false);
 }
 
@@ -39,7 +41,7 @@ export function change(key, change) {
     for (const listener of [...listeners]) listener(key, true);
 }
 
-/** @type {Map<string, Promise<any>>} */
+/** @type {Map<string, Promise<any>>} what the first who shows it need not load again */
 const early = new Map();
 
 /** Load before it is needed, as when the pointer is over a link. @param {string} key @param {() => Promise<any>} load */
@@ -47,7 +49,11 @@ export function prefetch(key, load) {
     if (cache.has(key) || early.has(key)) return;
     const answer = load();
     early.set(key, answer);
-    answer.then((data) => early.get(key) === answer && keep(key, data), () => {}).finally(() => early.delete(key));
+    const forget = () => early.get(key) === answer && early.delete(key);
+    answer.then((data) => {
+        if (early.get(key) === answer) keep(key, data);
+        setTimeout(forget, FRESH_MS);
+    }, forget);
 }
 
 /**
@@ -66,7 +72,9 @@ export function useLoad(key, load) {
         if (key === null) return;
         const abort = new AbortController();
         setBusy(key);
-        (early.get(key) ?? load(abort.signal)).then(
+        const asked = early.get(key) ?? load(abort.signal);
+        early.delete(key);
+        asked.then(
             (data) => {
                 if (abort.signal.aborted) return;
                 keep(key, data);

@@ -1,9 +1,9 @@
 /** A list that comes in pages: what was loaded stays, more is added at its end. */
 import { useRef } from "./preact.js";
+import { PAGE } from "./asked.js";
 import { change, peek, useLoad } from "./load.js";
 import { toastError } from "../ui/toast.js";
 
-export const PAGE = 100;
 const MOST_AT_ONCE = 500;
 
 /**

@@ -1,11 +1,11 @@
 /** One issue: its stack first, then where it happens, its variants, and what was said about it. */
 import { html, useEffect, useRef, useState } from "../lib/preact.js";
 import { get } from "../lib/api.js";
+import { askedIssue } from "../lib/asked.js";
 import { count, versionText } from "../lib/format.js";
 import { useKeys } from "../lib/keys.js";
 import { useLive } from "../lib/live.js";
 import { useLoad } from "../lib/load.js";
-import { words } from "../lib/query.js";
 import { go, pathTo, queryText, setQuery } from "../lib/router.js";
 import { useSource } from "../lib/source.js";
 import { date, fullTime } from "../lib/time.js";
@@ -62,12 +62,6 @@ function IssueHead({ issue }) {
     </header>`;
 }
 
-// Conditions about issues choose what is in the list; here only those about reports change a number.
-const OF_ISSUES = /^[-!]?(is|has|issue|assignee|assigned|first_seen|last_seen|seen):/i;
-
-/** The conditions about reports, as words. @param {string} query */
-const reportWords = (query) => words(query).filter((word) => !OF_ISSUES.test(word));
-
 /** @param {{all: string[]}} props */
 function FilterWords({ all }) {
     return html`<ul class="chips" aria-label="Only reports with">
@@ -80,9 +74,8 @@ function FilterWords({ all }) {
 /** @param {{project: string, route: import("../lib/router.js").Route}} props */
 export function Screen({ project, route }) {
     const number = Number(route.item);
-    const { query = "", since, until, report } = route.query;
-    const conditions = reportWords(query);
-    const filter = { query: conditions.join(" ") || undefined, since, until };
+    const { since, until, report } = route.query;
+    const { conditions, filter } = askedIssue(route.query);
     const back = pathTo(project, "issues") + queryText({ ...route.query, report: undefined });
     const loaded = useLoad(`issue/${number}${queryText(filter)}`, (signal) => get(`/issues/${number}`, filter, signal));
     const [, sourceChanged] = useState(0);

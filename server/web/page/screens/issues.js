@@ -1,10 +1,11 @@
 /** All issues that a query finds, in a time range: what a team looks at first. */
 import { html, useEffect, useLayoutEffect, useRef, useState } from "../lib/preact.js";
 import { get } from "../lib/api.js";
+import { askedIssues, PAGE } from "../lib/asked.js";
 import { useKeys } from "../lib/keys.js";
 import { useLive } from "../lib/live.js";
 import { prefetch, useLoad } from "../lib/load.js";
-import { PAGE, usePages } from "../lib/pages.js";
+import { usePages } from "../lib/pages.js";
 import { go, pathTo, queryText, setQuery } from "../lib/router.js";
 import { login, may } from "../lib/session.js";
 import { useStore } from "../lib/store.js";
@@ -19,8 +20,6 @@ import { SavedFilters, StateTabs } from "./issues/filters.js";
 
 /** @typedef {import("../lib/types.js").Issue} Issue */
 
-/** What is listed where the address names no query. */
-const DEFAULT_QUERY = "is:open";
 const STILL_AT_TOP = 200;
 const MOST_LIVE = 100;
 
@@ -44,8 +43,8 @@ function NoIssues({ project, query, filter }) {
 }
 
 /** What the address asks for. @param {import("../lib/router.js").Route} route */
-function asked({ query: { query = DEFAULT_QUERY, since, until, sort = "users" } }) {
-    const filter = { query, since, until };
+function asked(route) {
+    const { filter, sort } = askedIssues(route.query);
     const load = async (/** @type {any} */ page, /** @type {AbortSignal | undefined} */ signal = undefined) => {
         const { issues, next_cursor } = await get("/issues", { ...filter, sort, ...page }, signal);
         return { rows: /** @type {Issue[]} */ (issues), next: next_cursor, more: null };

@@ -28,10 +28,17 @@ export function Age({ at, isColumn = false, class: className }) {
 export function usePresentInView(now) {
     const ref = useRef(/** @type {HTMLElement | null} */ (null));
     useLayoutEffect(() => {
-        const row = ref.current, one = row?.querySelector("[aria-current]");
-        if (!row || !one || row.scrollWidth <= row.clientWidth) return;
-        const a = row.getBoundingClientRect(), b = one.getBoundingClientRect();
-        row.scrollLeft += b.left + b.width / 2 - a.left - a.width / 2;
+        const row = ref.current;
+        if (!row) return;
+        // Told after the layout of the frame, which nothing has to force, and when the window changes.
+        const watcher = new ResizeObserver(() => {
+            const one = row.querySelector("[aria-current]");
+            if (!one || row.scrollWidth <= row.clientWidth) return;
+            const a = row.getBoundingClientRect(), b = one.getBoundingClientRect();
+            row.scrollLeft += b.left + b.width / 2 - a.left - a.width / 2;
+        });
+        watcher.observe(row);
+        return () => watcher.disconnect();
     }, [now]);
     return ref;
 }

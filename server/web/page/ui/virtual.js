@@ -3,6 +3,12 @@ import { html, useEffect, useLayoutEffect, useMemo, useRef, useState } from "../
 
 const BEYOND = 12, ROW = 60;
 
+/** @param {HTMLElement} list */
+function rowHeight(list) {
+    const rem = parseFloat(getComputedStyle(document.documentElement).fontSize);
+    return parseFloat(getComputedStyle(list).getPropertyValue("--row")) * rem || ROW;
+}
+
 /**
  * The height of a row is the CSS variable --row of the list, in rem, since it differs between wide and narrow windows.
  *
@@ -13,26 +19,31 @@ export function VirtualRows({ n, keep = -1, row, onEnd, name }) {
     const ref = useRef(/** @type {HTMLElement | null} */ (null));
     // Until it is measured: what a window shows. The rows beyond come when those are drawn.
     const [at, setAt] = useState({ from: 0, to: Math.ceil(innerHeight / ROW), height: ROW });
-    const measure = (beyond = BEYOND) => {
+    const measure = () => {
         const list = ref.current;
         if (!list) return;
-        const rem = parseFloat(getComputedStyle(document.documentElement).fontSize);
-        const height = parseFloat(getComputedStyle(list).getPropertyValue("--row")) * rem || ROW;
+        const height = rowHeight(list);
         const top = list.getBoundingClientRect().top;
-        const from = Math.max(0, Math.floor(-top / height) - beyond);
-        const to = Math.min(n, Math.ceil((innerHeight - top) / height) + beyond);
+        const from = Math.max(0, Math.floor(-top / height) - BEYOND);
+        const to = Math.min(n, Math.ceil((innerHeight - top) / height) + BEYOND);
         setAt((was) => (was.from === from && was.to === to && was.height === height ? was : { from, to, height }));
         if (to >= n - BEYOND) onEnd?.();
     };
-    useLayoutEffect(() => measure(0), [n]);
+    const isNew = useRef(true);
+    useLayoutEffect(() => {
+        // Of a new list only the style is asked for: where it is would cost a layout before that of the frame.
+        if (!isNew.current) return measure();
+        isNew.current = false;
+        const height = rowHeight(/** @type {HTMLElement} */ (ref.current));
+        if (height !== at.height) setAt({ ...at, height });
+    }, [n]);
     useEffect(() => {
-        const again = () => measure();
-        again();
-        addEventListener("scroll", again, { passive: true });
-        addEventListener("resize", again);
+        measure();
+        addEventListener("scroll", measure, { passive: true });
+        addEventListener("resize", measure);
         return () => {
-            removeEventListener("scroll", again);
-            removeEventListener("resize", again);
+            removeEventListener("scroll", measure);
+            removeEventListener("resize", measure);
         };
     });
     // The same object is not compared again, as when one scrolls.
