@@ -39,6 +39,7 @@ child_process_signalled(struct child_process *child, int number, const struct ru
 {
     const char *name = sigabbrev_np(number);
     child->died = true;
+    child->end_signal = number;
     /* The kernel's signals for the limits that the child set (server/sandbox). */
     if (number == SIGXCPU)
         return fz_fail(err, FZ_E_MALFORMED, "reading it took more than its limit of CPU time");

@@ -48,6 +48,7 @@ struct child_process {
     struct proto_level level; /* what it has locked itself in with, once it is ready */
     bool died;                /* ended by itself or by a limit, in the middle of a job */
     bool was_killed;          /* ended by a signal from outside: its input is not to blame */
+    int end_signal;           /* that ended the last one that died of a signal */
     unsigned cpu_s;           /* CPU seconds of a job; 0: not known */
     child_tick_fn tick;       /* NULL = none */
     void *tick_user;

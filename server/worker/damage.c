@@ -29,6 +29,8 @@ repair(struct worker *w, const char *sha256, enum fz_code code)
         done = store_symbol_rebuild_index(w->store, sha256, &n_indexes, &err);
     if (done != FZ_OK)
         job_warn("a damaged file cannot be repaired", &err);
+    /* It may have the damaged file mapped, which the repair replaces. */
+    child_process_stop(&w->child);
     fz_log(FZ_LOG_ERROR, code == FZ_E_NOT_FOUND ? "stored file is gone" : "stored file is damaged",
            "sha256=%s symbol_files=%llu indexes_to_rebuild=%llu todo=%s", sha256,
            (unsigned long long)n_files, (unsigned long long)n_indexes,
@@ -61,6 +63,34 @@ worker_image_damaged(struct worker *w, int64_t project_id, const struct fz_uuid 
         if (is_damage(state))
             repair(w, symbol.index_sha256, state);
     }
+}
+
+void
+worker_file_handed(struct worker *w, const char *sha256)
+{
+    struct worker_handed *handed = &w->handed;
+    if (handed->pid != w->child.pid)
+        *handed = (struct worker_handed){.pid = w->child.pid};
+    size_t n = handed->n < WORKER_HANDED ? handed->n : WORKER_HANDED;
+    for (size_t i = 0; i < n; i++) {
+        if (strcmp(handed->names[i], sha256) == 0)
+            return;
+    }
+    memcpy(handed->names[handed->n++ % WORKER_HANDED], sha256, FZ_SHA256_TEXT);
+}
+
+bool
+worker_files_damaged(struct worker *w)
+{
+    size_t n = w->handed.n < WORKER_HANDED ? w->handed.n : WORKER_HANDED;
+    bool ret = false;
+    for (size_t i = 0; i < n; i++) {
+        enum fz_code state = blob_check(w->blobs, w->handed.names[i], NULL);
+        if (is_damage(state))
+            repair(w, w->handed.names[i], state);
+        ret = ret || (state != FZ_OK && state != FZ_E_NO_MEMORY);
+    }
+    return ret;
 }
 
 enum fz_code

@@ -15,6 +15,12 @@ enum { WORKER_CHECKS_MAX = 16 };
 void worker_image_damaged(struct worker *worker, int64_t project_id, const struct fz_uuid *uuid,
                           unsigned *n_checks);
 
+/* The child gets this file. */
+void worker_file_handed(struct worker *worker, const char *sha256);
+/* The child died because a page of a mapped file could not be read (SIGBUS): whether one of the files that it was given is
+ * damaged, gone or cannot be read. Damaged ones are repaired. */
+bool worker_files_damaged(struct worker *worker);
+
 /* Before a child reads the body of an upload. MALFORMED: it is damaged or gone. */
 FZ_MUST_CHECK enum fz_code
 worker_upload_check(struct worker *worker, const struct store_upload *upload, struct fz_error *err);

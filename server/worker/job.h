@@ -52,6 +52,14 @@ struct worker_verify {
     int64_t listed_ms; /* monotonic; 0 = never */
 };
 
+/* The stored files that the child has been given and may have mapped, the latest ones. */
+enum { WORKER_HANDED = 64 };
+struct worker_handed {
+    pid_t pid; /* of the child */
+    size_t n;  /* so many have been; names[i % WORKER_HANDED] */
+    char names[WORKER_HANDED][FZ_SHA256_TEXT];
+};
+
 /* What worker_seal() has done since it was logged last. */
 struct worker_sealed {
     int64_t due_ms, logged_ms; /* monotonic */
@@ -90,6 +98,7 @@ struct worker {
     struct child_process child; /* that reads reports */
     struct child_process_backoff backoff;
     struct worker_verify verify;
+    struct worker_handed handed;
 };
 
 /* Renew the leases of all jobs held, if it is time. CONFLICT: the one that

@@ -1,3 +1,4 @@
+#include <signal.h>
 #include <string.h>
 
 #include "base/attr.h"
@@ -70,6 +71,8 @@ answer_index_get(void *user, struct child_process *child, struct fz_error *err)
     enum fz_code code = blob_get_fd(a->worker->blobs, a->index_sha256, &fd, err);
     if (code != FZ_OK && code != FZ_E_NOT_FOUND)
         return code;
+    if (code == FZ_OK)
+        worker_file_handed(a->worker, a->index_sha256);
     proto_put_u8(&body, code == FZ_OK ? PROTO_INDEX_FOUND : PROTO_INDEX_FAILED);
     return child_process_send(child, PROTO_INDEX_IS, &body, &fd, fd >= 0 ? 1 : 0, err);
 }
@@ -115,8 +118,10 @@ answer_symbols(void *user, struct child_process *child, struct fz_error *err)
         code = blob_get_fd(a->worker->blobs, symbol.file_sha256, &fd, err);
     if (code != FZ_OK && code != FZ_E_NOT_FOUND)
         return code;
-    if (fd >= 0)
+    if (fd >= 0) {
+        worker_file_handed(a->worker, symbol.file_sha256);
         fz_buffer_append(&body, hash, sizeof(hash));
+    }
     return child_process_send(child, PROTO_SYMBOLS_ARE, &body, &fd, fd >= 0 ? 1 : 0, err);
 }
 
@@ -352,6 +357,12 @@ job_report(struct worker *worker, struct job_end *end, struct fz_error *err)
     worker->child.died = false;
     enum fz_code code = run(worker, end, &made, err);
     end->died = code != FZ_OK && worker->child.died;
+    /* Not the report's fault: it is tried again with what is left of the file, or with the one that is built anew. */
+    if (end->died && worker->child.end_signal == SIGBUS && worker_files_damaged(worker)) {
+        end->died = false;
+        code = fz_fail(err, FZ_E_UNAVAILABLE,
+                       "a stored file was damaged while it was read, see the log");
+    }
     if (code != FZ_OK)
         return code;
     made.end = *end;

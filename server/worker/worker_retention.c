@@ -10,9 +10,9 @@
 #include "storage/store_outbox.h"
 
 enum {
-    CHECK_MS = 2 * 1000,      /* how often to look whether a sweep is due */
-    BUSY_MS = 100,            /* between two steps while jobs wait */
-    REST = 3,                 /* times as long as looking at some reports took: a sweep of millions is not felt */
+    CHECK_MS = 2 * 1000, /* how often to look whether a sweep is due */
+    BUSY_MS = 100,       /* between two steps while jobs wait */
+    REST = 3, /* times as long as looking at some reports took: a sweep of millions is not felt */
     TROUBLE_MS = 60 * 1000,   /* after a failure */
     DUTY_MS = 10 * 60 * 1000, /* longer than a step, whatever it does */
     ARENA = 64 * 1024 * 1024

@@ -92,6 +92,25 @@ class Damage(unittest.TestCase):
                 self.assertIn("stored file is damaged", self.server.log())
                 self.assertIn(os.path.basename(index), self.server.log())
 
+    def test_shrinks_under_a_child(self):
+        """Files that a child has mapped are cut off: it dies of it (SIGBUS), and the report is not to blame."""
+        index = self.file_of("index")
+        self.server.wait_report(self.report(), until=lambda r: r["status"] == "symbolicated")
+        child = self.server.worker_children
+        for _ in range(2):
+            os.chmod(index, 0o600)
+            os.truncate(index, 0)
+            os.chmod(index, 0o400)
+            self.server.wait_report(self.report(), until=lambda r: r["status"] == "symbolicated")
+            self.assertTrue(self.is_whole(index))
+        self.assertNotEqual(self.server.worker_children, child)  # it had the file mapped
+        log = self.server.log()
+        self.assertIn("a stored file was damaged while it was read", log)
+        self.assertIn("stored file is damaged", log)
+        self.assertNotIn("code=malformed", log)
+        metrics = self.server.request("GET", "/metrics", token=None)[1].decode()
+        self.assertRegex(metrics, r"(?m)^framezero_child_deaths_total 0$")
+
     def test_index_is_named(self):
         """While it cannot be repaired, the report says so."""
         index, file = self.file_of("index"), self.file_of("slice")
@@ -130,7 +149,7 @@ class Damage(unittest.TestCase):
 class Reading(Damage):
     """All files are read in turn."""
     limits = ("--limit", "verify_s=1", "--limit", "orphan_s=1")
-    test_index = test_index_is_named = test_index_is_gone = test_same_size = None
+    test_shrinks_under_a_child = test_index = test_index_is_named = test_index_is_gone = test_same_size = None
 
     def test_found_without_use(self):
         index, file = self.file_of("index"), self.file_of("slice")
