@@ -1,6 +1,7 @@
 #include "base/log.h"
 
 #include "base/platform.h"
+#include "base/text.h"
 #include "base/time.h"
 
 #include <errno.h>
@@ -130,17 +131,13 @@ format_line(char line[LINE_MAX_BYTES + 2], enum fz_log_level level, const char *
     int head = snprintf(line, LINE_MAX_BYTES, "ts=%s level=%s msg=\"%s\" ", stamp,
                         level_names[level], msg);
     size_t len = head < 0 ? 0 : head < LINE_MAX_BYTES ? (size_t)head : LINE_MAX_BYTES - 1;
-    int tail = vsnprintf(line + len, LINE_MAX_BYTES - len, fmt, args);
-    if (tail > 0)
-        len += (size_t)tail < LINE_MAX_BYTES - len ? (size_t)tail : LINE_MAX_BYTES - len - 1;
+    char text[LINE_MAX_BYTES];
+    fz_ignore(vsnprintf(text, sizeof(text), fmt, args) < 0);
+    /* Values come from clients: a line break in one could forge a line of the log. */
+    len += fz_text_visible(fz_span_cstr(text), line + len, LINE_MAX_BYTES - len);
     /* The blank before an empty list of keys. */
     while (len && line[len - 1] == ' ')
         len--;
-    for (size_t i = 0; i < len; i++) {
-        /* Values come from clients: a line break in one could forge a line of the log. */
-        if ((unsigned char)line[i] < 0x20 || line[i] == 0x7f)
-            line[i] = '?';
-    }
     line[len++] = '\n';
     return len;
 }

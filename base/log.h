@@ -17,7 +17,7 @@ enum fz_log_level { FZ_LOG_DEBUG, FZ_LOG_INFO, FZ_LOG_WARN, FZ_LOG_ERROR };
 void fz_log_set_level(enum fz_log_level level); /* default FZ_LOG_INFO */
 
 /* Write one line; `msg` is a fixed short text, the format gives "key=value key=value" (may be ""
- * for none). Control characters in the result become '?', so foreign text cannot forge a line. A
+ * for none). What fz_text_visible() escapes is escaped, so foreign text cannot forge a line. A
  * line is cut at 1,000 bytes. */
 void fz_log(enum fz_log_level level, const char *msg, const char *fmt, ...) FZ_PRINTF(3, 4);
 

@@ -1,5 +1,7 @@
 #include "base/text.h"
 
+#include <stdio.h>
+
 static const char REPLACEMENT[] = "\xef\xbf\xbd"; /* U+FFFD */
 
 /* The digit's value and one; 0 = no digit. A table: branches on the kind of digit
@@ -323,6 +325,60 @@ fz_text_json_append(struct fz_buffer *out, struct fz_span text)
     if (i > start)
         fz_buffer_append(out, text.data + start, i - start);
     fz_buffer_char(out, '"');
+}
+
+/* U+0080 to U+009F (C1), U+061C, U+200B to U+200F without the joiners of scripts, U+2028 to U+202E, U+2060 to U+2069, U+FEFF. */
+static bool
+is_unseen(uint32_t c)
+{
+    return (c >= 0x80 && c <= 0x9f) || c == 0x61c || c == 0x200b || c == 0x200e || c == 0x200f ||
+           (c >= 0x2028 && c <= 0x202e) || (c >= 0x2060 && c <= 0x2069) || c == 0xfeff;
+}
+
+/* The code point of a sequence of two or three bytes, which fz_text_utf8_len() has found well-formed. */
+static uint32_t
+short_code_point(const uint8_t *p, size_t len)
+{
+    return len == 2 ? (p[0] & 0x1fu) << 6 | (p[1] & 0x3fu)
+                    : (p[0] & 0xfu) << 12 | (p[1] & 0x3fu) << 6 | (p[2] & 0x3fu);
+}
+
+size_t
+fz_text_visible(struct fz_span text, char *ret, size_t room)
+{
+    enum { NOT_UTF8 = 0xfffd };
+    size_t at = 0;
+    for (size_t i = 0; i < text.len && room;) {
+        const uint8_t *p = text.data + i;
+        size_t len = fz_text_utf8_len(fz_span_make(p, text.len - i));
+        uint32_t c = len == 0 ? NOT_UTF8 : len == 1 ? *p : len < 4 ? short_code_point(p, len) : 0;
+        char piece[8];
+        int n = len < 4 && (c < 0x20 || c == 0x7f || c == NOT_UTF8 || is_unseen(c))
+                    ? snprintf(piece, sizeof(piece), "\\u%04x", (unsigned)c)
+                    : 0;
+        size_t piece_len = n > 0 ? (size_t)n : len;
+        if (piece_len > room - 1 - at)
+            break;
+        memcpy(ret + at, n > 0 ? piece : (const char *)p, piece_len);
+        at += piece_len;
+        i += len ? len : 1;
+    }
+    if (room)
+        ret[at] = '\0';
+    return at;
+}
+
+const char *
+fz_text_visible_copy(struct fz_arena *arena, const char *text)
+{
+    enum { LONGEST = 6 }; /* "\u001b" for one byte */
+    size_t len = strlen(text), room;
+    if (__builtin_mul_overflow(len, (size_t)LONGEST, &room) || room == SIZE_MAX)
+        return NULL;
+    char *copy = fz_arena_alloc(arena, room + 1);
+    if (copy)
+        fz_text_visible(fz_span_make(text, len), copy, room + 1);
+    return copy;
 }
 
 bool

@@ -49,6 +49,15 @@ char *fz_text_clean_utf8(struct fz_arena *arena, struct fz_span bytes);
 /* The text as a JSON string with quotes; bytes that are not UTF-8 become U+FFFD. */
 void fz_text_json_append(struct fz_buffer *out, struct fz_span text);
 
+/*
+ * The text as it can be shown on a terminal, in `room` bytes with a NUL; returns the length. Control characters and those that
+ * turn the direction of writing, are not seen or end a line become "\u001b", bytes that are not UTF-8 "\ufffd". What does not
+ * fit is cut between characters.
+ */
+size_t fz_text_visible(struct fz_span text, char *ret, size_t room);
+/* The same in full; NULL: no memory. */
+const char *fz_text_visible_copy(struct fz_arena *arena, const char *text);
+
 /* White space within a line: space, tab, CR, VT, FF. */
 bool fz_text_is_blank(uint8_t c);
 /* The text without blanks and line feeds at both ends; an empty result has NULL data. */

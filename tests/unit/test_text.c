@@ -203,6 +203,43 @@ test_clean(void **state)
 }
 
 static void
+test_visible(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        size_t room;
+        const char *want;
+    } cases[] = {
+        {"", 8, ""},
+        {"Demo.dSYM/caf\xc3\xa9 \xf0\x9f\x98\x80", 64, "Demo.dSYM/caf\xc3\xa9 \xf0\x9f\x98\x80"},
+        {"a\x1b[31mb\n\x7f", 64, "a\\u001b[31mb\\u000a\\u007f"},
+        {"C1 \xc2\x9b, bidi \xe2\x80\xae, isolate \xe2\x81\xa6", 64,
+         "C1 \\u009b, bidi \\u202e, isolate \\u2066"},
+        {"mark \xd8\x9c, line \xe2\x80\xa8, bom \xef\xbb\xbf", 64,
+         "mark \\u061c, line \\u2028, bom \\ufeff"},
+        {"joiners \xe2\x80\x8c\xe2\x80\x8d", 64, "joiners \xe2\x80\x8c\xe2\x80\x8d"},
+        {"not UTF-8: \xff\xe2\x80", 64, "not UTF-8: \\ufffd\\ufffd\\ufffd"},
+        {"abc", 3, "ab"},
+        {"ab\xc3\xa9", 4, "ab"},
+        {"ab\x1b", 8, "ab"},
+        {"a", 1, ""},
+    };
+    struct fz_arena arena;
+    fz_arena_init(&arena, 65536);
+    for (size_t i = 0; i < FZ_ARRAY_LEN(cases); i++) {
+        char got[64];
+        size_t len = fz_text_visible(fz_span_cstr(cases[i].text), got, cases[i].room);
+        assert_string_equal(got, cases[i].want);
+        assert_int_equal(len, strlen(cases[i].want));
+        if (cases[i].room == sizeof(got))
+            assert_string_equal(fz_text_visible_copy(&arena, cases[i].text), cases[i].want);
+    }
+    assert_int_equal(fz_text_visible(fz_span_cstr("a"), NULL, 0), 0);
+    fz_arena_deinit(&arena);
+}
+
+static void
 test_json(void **state)
 {
     (void)state;
@@ -246,9 +283,10 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_numbers), cmocka_unit_test(test_hex),   cmocka_unit_test(test_base64),
-        cmocka_unit_test(test_utf8),    cmocka_unit_test(test_clean), cmocka_unit_test(test_json),
-        cmocka_unit_test(test_affixes),
+        cmocka_unit_test(test_numbers), cmocka_unit_test(test_hex),
+        cmocka_unit_test(test_base64),  cmocka_unit_test(test_utf8),
+        cmocka_unit_test(test_clean),   cmocka_unit_test(test_visible),
+        cmocka_unit_test(test_json),    cmocka_unit_test(test_affixes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
