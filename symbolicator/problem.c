@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
+
 static const char *const names[SYM_PROBLEM_KINDS] = {
     [SYM_PROBLEM_TRUNCATED] = "truncated",
     [SYM_PROBLEM_NO_INDEX] = "no_index",
@@ -66,8 +68,11 @@ sym_problem_add(struct sym_problems *problems, enum sym_problem_kind kind, const
     problem = &problems->list[problems->n++];
     problem->kind = kind;
     problem->count = 1;
+    char text[2 * SYM_PROBLEM_TEXT];
     va_list args;
     va_start(args, fmt);
-    vsnprintf(problem->text, sizeof(problem->text), fmt, args);
+    vsnprintf(text, sizeof(text), fmt, args);
     va_end(args);
+    /* It quotes names of members, sections and symbols, and is shown on terminals. */
+    fz_text_visible(fz_span_cstr(text), problem->text, sizeof(problem->text));
 }

@@ -44,7 +44,7 @@ const char *sym_problem_kind_name(enum sym_problem_kind kind);
 
 struct sym_problem {
     enum sym_problem_kind kind;
-    char text[SYM_PROBLEM_TEXT]; /* the first one of its kind, with its location */
+    char text[SYM_PROBLEM_TEXT]; /* the first one of its kind, with its location; visible */
     uint64_t count;
 };
 
@@ -55,8 +55,7 @@ struct sym_problems {
     struct sym_problem list[SYM_PROBLEMS_MAX];
 };
 
-/* Count one more problem of `kind`; the text of the first is kept. Does nothing if `problems` is
- * NULL or full. */
+/* Count one more problem of `kind`; the text of the first is kept. Does nothing if `problems` is NULL or full. */
 void sym_problem_add(struct sym_problems *problems, enum sym_problem_kind kind, const char *fmt,
                      ...) FZ_PRINTF(3, 4);
 /* NULL if there is no problem of this kind. */
@@ -201,16 +200,18 @@ struct sym_archive_limits {
     unsigned ratio; /* unpacked : packed once above 1 MiB; 0 = none */
 };
 
+/* DAMAGED: whole, but the archive has the checksum of other bytes. What is CUT should not be used. */
+enum sym_member_state { SYM_MEMBER_WHOLE, SYM_MEMBER_DAMAGED, SYM_MEMBER_CUT };
+
 /* Receives the wanted members, one after the other. Any failure ends the walk with its code. */
 struct sym_archive_sink {
     /* Decides by a member's name and first bytes; NULL: every regular file is wanted. */
     bool (*wants)(const char *name, struct fz_span head);
-    /* `name` is "" for a file that is only compressed. */
+    /* `name` is "" for a file that is only compressed. By fz_text_visible(); of a long one the end is left. */
     enum fz_code (*begin)(void *user, const char *name, struct fz_error *err);
     /* Pieces come in order; a gap between two reads as zeros. */
     enum fz_code (*write)(void *user, uint64_t offset, struct fz_span bytes, struct fz_error *err);
-    /* is_whole false: the member is cut off and should not be used. */
-    enum fz_code (*end)(void *user, bool is_whole, struct fz_error *err);
+    enum fz_code (*end)(void *user, enum sym_member_state state, struct fz_error *err);
     void *user;
 };
 
@@ -225,10 +226,9 @@ struct sym_archive_summary {
  * Walk a zip, a tar or a compressed file (gzip, bzip2, zstd, xz; the whole file is in memory).
  * Nothing is written to a path: names are labels.
  *
- * Skipped without a problem: AppleDouble files (._*), __MACOSX, links, members that the sink does
- * not want. A member that cannot be read, and an archive that ends early, are problems; what was
- * read before remains. UNSUPPORTED: not such an archive. MALFORMED: nothing of it can be read.
- * LIMIT: a limit, named. Else what the sink returned.
+ * Skipped without a problem: AppleDouble files (._*), __MACOSX, links, members that the sink does not want. A member that
+ * cannot be read or is damaged, and an archive that ends early, are problems; what was read before remains.
+ * UNSUPPORTED: not such an archive. MALFORMED: nothing of it can be read. LIMIT: a limit, named. Else what the sink returned.
  */
 FZ_MUST_CHECK enum fz_code sym_archive_walk(struct fz_span file,
                                             const struct sym_archive_limits *limits,

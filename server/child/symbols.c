@@ -23,6 +23,7 @@ struct out_file {
 struct waiting_slice {
     struct out_file file; /* its bytes */
     char name[PROTO_NAME_MAX];
+    bool is_damaged; /* the member that it is from */
 };
 
 struct reading {
@@ -30,6 +31,7 @@ struct reading {
     struct out_file
         member; /* receives the member of the archive; kept for the next one if unused */
     char name[PROTO_NAME_MAX];
+    bool is_damaged;              /* the member: its checksum in the archive is another */
     struct sym_problems problems; /* of the upload as a whole */
     size_t n_slices, n_machos;
     struct sym_maps *maps;
@@ -119,6 +121,10 @@ finish_slice(struct reading *r, const struct sym_macho *macho, struct proto_slic
     if (slice->has_map)
         slice->map_uuid = sym_maps_wanted(r->maps, &macho->uuid);
     slice->map_applied = slice->has_map && sym_maps_find(r->maps, &macho->uuid);
+    /* What can be read of it is used until it is uploaded again. */
+    if (r->is_damaged)
+        sym_problem_add(&slice->problems, SYM_PROBLEM_BAD_MEMBER,
+                        "damaged: its bytes are not those that the archive has a checksum of");
     enum fz_code code = index_slice(r, macho, slice, &stats, err);
     if (code != FZ_OK)
         return code;
@@ -195,6 +201,7 @@ read_slice(struct reading *r, struct fz_span bytes, bool is_whole_member, struct
         struct waiting_slice *waiting = &r->waiting[r->n_waiting++];
         waiting->file = file;
         memcpy(waiting->name, r->name, sizeof(waiting->name));
+        waiting->is_damaged = r->is_damaged;
         return FZ_OK;
     }
     fz_closep(&file.fd);
@@ -210,6 +217,7 @@ read_waiting(struct reading *r, struct waiting_slice *waiting, struct fz_error *
     struct fz_map map;
     /* Messages name the member that is read, not the last one of the archive. */
     memcpy(r->name, waiting->name, sizeof(r->name));
+    r->is_damaged = waiting->is_damaged;
     enum fz_code code = fz_map_open_fd(waiting->file.fd, &map, err);
     if (code != FZ_OK)
         return code;
@@ -251,11 +259,11 @@ read_macho(struct reading *r, struct fz_span file, struct fz_error *err)
     return FZ_OK;
 }
 
-/* Only a label: what is not UTF-8 becomes '?' where it is sent (proto_put_text()). */
+/* Only a label. */
 static void
 set_name(struct reading *r, const char *name)
 {
-    snprintf(r->name, sizeof(r->name), "%s", name);
+    fz_text_visible(fz_span_cstr(name), r->name, sizeof(r->name));
 }
 
 static enum fz_code
@@ -279,13 +287,14 @@ write_member(void *user, uint64_t offset, struct fz_span bytes, struct fz_error 
 }
 
 static enum fz_code
-end_member(void *user, bool is_whole, struct fz_error *err)
+end_member(void *user, enum sym_member_state state, struct fz_error *err)
 {
     struct reading *r = user;
     struct fz_map map;
     /* A limit cut it, which the archive's problems say. */
-    if (!is_whole)
+    if (state == SYM_MEMBER_CUT)
         return FZ_OK;
+    r->is_damaged = state == SYM_MEMBER_DAMAGED;
     enum fz_code code = fz_map_open_fd(r->member.fd, &map, err);
     if (code != FZ_OK)
         return code;

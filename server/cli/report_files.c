@@ -172,10 +172,10 @@ write_member(void *user, uint64_t offset, struct fz_span bytes, struct fz_error 
 }
 
 static enum fz_code
-end_member(void *user, bool is_whole, struct fz_error *err FZ_UNUSED)
+end_member(void *user, enum sym_member_state state, struct fz_error *err FZ_UNUSED)
 {
     struct reading *r = user;
-    if (!is_whole)
+    if (state == SYM_MEMBER_CUT)
         return FZ_OK; /* it is among the archive's problems */
     /* Taken out: a member that is an archive needs the buffer for its own members. */
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer body = r->body;

@@ -16,9 +16,10 @@ struct advice {
 static const struct advice advices[] = {
     [UPLOAD_NOT_JUDGED] = {NULL, false, NULL},
     [UPLOAD_OK] = {"ok", false, NULL},
-    [UPLOAD_TRUNCATED] = {"truncated", true,
-                          "the file was still being written or was cut on its way; wait until the "
-                          "build has finished with it and upload it again"},
+    [UPLOAD_TRUNCATED] =
+        {"truncated", true,
+         "the file was still being written, or was cut or damaged on its way; wait "
+         "until the build has finished with it and upload it again"},
     [UPLOAD_UNUSABLE] = {"unusable", false,
                          "nothing can be read from it; see the problems, and check it with "
                          "'dwarfdump --verify' or 'framezero inspect'"},

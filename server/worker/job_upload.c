@@ -124,7 +124,8 @@ store_slice(struct upload *u, const struct proto_slice *slice, struct upload_fil
     struct json_write w = json_write_start(&features), v = json_write_start(&problems);
     upload_features_write(&w, NULL, &ret_file->features);
     upload_problems_write(&v, NULL, &ret_file->problems);
-    bool is_cut = worker_upload_has_problem(slice, SYM_PROBLEM_TRUNCATED);
+    bool is_cut = worker_upload_has_problem(slice, SYM_PROBLEM_TRUNCATED) ||
+                  worker_upload_has_problem(slice, SYM_PROBLEM_BAD_MEMBER);
     bool is_usable = slice->has_index || worker_upload_is_map(slice);
     *ret = (struct store_symbol){
         .uuid = ret_file->uuid,
@@ -141,7 +142,7 @@ store_slice(struct upload *u, const struct proto_slice *slice, struct upload_fil
         .index_version = slice->has_index ? slice->index_version : 0,
         .features_json = arena_json(u, &features),
         .problems_json = arena_json(u, &problems),
-        /* What storage prefers: a file that was cut must not win against a whole one. */
+        /* What storage prefers: a file that was cut or damaged must not win against a whole one. */
         .has_dwarf = slice->features.dwarf && !is_cut,
     };
     if (!ret->features_json || !ret->problems_json || !ret->file_sha256 ||

@@ -1,5 +1,7 @@
 #include "server/worker/upload_file.h"
 
+#include "base/text.h"
+
 /* The verdict of a problem that decides about a file alone. UPLOAD_OK: it does not, since the rest of
  * the file may be usable. */
 static enum upload_verdict
@@ -11,6 +13,7 @@ verdict_of(enum sym_problem_kind kind)
         [SYM_PROBLEM_NOT_LINKED] = UPLOAD_NOT_LINKED,
         [SYM_PROBLEM_ENCRYPTED] = UPLOAD_ENCRYPTED,
         [SYM_PROBLEM_HIDDEN_NAMES] = UPLOAD_HIDDEN_NAMES,
+        [SYM_PROBLEM_BAD_MEMBER] = UPLOAD_TRUNCATED, /* damaged on its way */
     };
     return verdicts[kind] ? verdicts[kind] : UPLOAD_OK;
 }
@@ -71,9 +74,14 @@ struct upload_problems
 worker_upload_problems(const struct sym_problems *problems, struct fz_arena *arena)
 {
     struct upload_problem *list = fz_arena_array(arena, problems->n, sizeof(*list));
-    for (size_t i = 0; list && i < problems->n; i++)
+    /* A child makes them visible, too, but is not trusted with it. */
+    for (size_t i = 0; list && i < problems->n; i++) {
         list[i] = (struct upload_problem){sym_problem_kind_name(problems->list[i].kind),
-                                          problems->list[i].text, problems->list[i].count};
+                                          fz_text_visible_copy(arena, problems->list[i].text),
+                                          problems->list[i].count};
+        if (!list[i].text)
+            return (struct upload_problems){NULL, 0};
+    }
     return (struct upload_problems){list, problems->n};
 }
 
@@ -85,10 +93,10 @@ worker_upload_file(const struct proto_slice *slice, struct fz_arena *arena, stru
         .uuid = slice->uuid,
         .kind = kind_of(slice->kind),
         .arch = slice->arch,
-        .name = slice->name,
+        .name = fz_text_visible_copy(arena, slice->name),
         .features = slice->features,
         .problems = worker_upload_problems(&slice->problems, arena),
         .verdict = worker_upload_verdict(slice),
     };
-    return ret->problems.list ? FZ_OK : fz_arena_fail(arena, err);
+    return ret->problems.list && ret->name ? FZ_OK : fz_arena_fail(arena, err);
 }

@@ -190,7 +190,7 @@ write_member(void *user, uint64_t offset, struct fz_span bytes, struct fz_error 
 }
 
 static enum fz_code
-end_member(void *user, bool is_whole, struct fz_error *err)
+end_member(void *user, enum sym_member_state state, struct fz_error *err)
 {
     struct archive_reading *r = user;
     struct fz_map map;
@@ -198,7 +198,7 @@ end_member(void *user, bool is_whole, struct fz_error *err)
     FZ_CLEANUP(fz_closep) int fd = r->fd;
     r->fd = -1;
     /* sym_archive_walk() has reported the member. */
-    if (!is_whole)
+    if (state != SYM_MEMBER_WHOLE)
         return FZ_OK;
     enum fz_code code = fz_map_open_fd(fd, &map, err);
     if (code != FZ_OK)

@@ -9,11 +9,12 @@
 #include <archive.h>
 #include <archive_entry.h>
 #include <errno.h>
+#include <string.h>
 
 #include "base/attr.h"
 #include "base/text.h"
 
-enum { RATIO_FREE_BYTES = 1024 * 1024, SHOWN_NAME = 96 };
+enum { RATIO_FREE_BYTES = 1024 * 1024, SHOWN_NAME = 96, NAME_BYTES = 1024 };
 
 struct walk {
     struct archive *archive;
@@ -22,7 +23,8 @@ struct walk {
     const struct sym_archive_sink *sink;
     struct sym_archive_summary *summary;
     struct sym_problems *problems;
-    bool is_raw; /* one compressed file, which has no name */
+    bool is_raw;                   /* one compressed file, which has no name */
+    char name[6 * NAME_BYTES + 1]; /* of the member, visible */
 };
 
 /* libarchive's message; it may quote the input. */
@@ -88,6 +90,17 @@ next_piece(struct walk *w, uint64_t *at, struct fz_span *ret, uint64_t *ret_offs
     return count_bytes(w, grown, err);
 }
 
+/* libarchive warns with the last piece of a member whose checksum or length is not what the archive says. */
+static enum sym_member_state
+judge_member(struct walk *w, const char *name, bool is_whole, bool is_damaged)
+{
+    if (is_whole && !is_damaged)
+        return SYM_MEMBER_WHOLE;
+    sym_problem_add(w->problems, SYM_PROBLEM_BAD_MEMBER, "%.*s: %s: %s", SHOWN_NAME,
+                    shown_name(name), is_whole ? "damaged" : "broken off", reason(w->archive));
+    return is_whole ? SYM_MEMBER_DAMAGED : SYM_MEMBER_CUT;
+}
+
 /* Show the first bytes to the sink, which decides whether it wants the member. */
 static enum fz_code
 read_member(struct walk *w, const char *name, struct fz_error *err)
@@ -106,6 +119,7 @@ read_member(struct walk *w, const char *name, struct fz_error *err)
                         shown_name(name), reason(w->archive));
         return FZ_OK;
     }
+    bool is_damaged = status == ARCHIVE_WARN;
     bool is_wanted = !w->sink->wants || w->sink->wants(name, piece);
     /* A member that begins with a hole has no magic that could be looked at. */
     if (status == ARCHIVE_EOF || offset != 0 || !is_wanted)
@@ -115,14 +129,12 @@ read_member(struct walk *w, const char *name, struct fz_error *err)
         code = w->sink->write(w->sink->user, offset, piece, err);
         if (code == FZ_OK)
             code = next_piece(w, &at, &piece, &offset, &status, err);
+        is_damaged = is_damaged || status == ARCHIVE_WARN;
     }
     if (code != FZ_OK)
         return code;
-    bool is_whole = status == ARCHIVE_EOF;
-    if (!is_whole)
-        sym_problem_add(w->problems, SYM_PROBLEM_BAD_MEMBER, "%.*s: broken off: %s", SHOWN_NAME,
-                        shown_name(name), reason(w->archive));
-    return w->sink->end(w->sink->user, is_whole, err);
+    return w->sink->end(w->sink->user, judge_member(w, name, status == ARCHIVE_EOF, is_damaged),
+                        err);
 }
 
 static const char *
@@ -139,7 +151,10 @@ static enum fz_code
 read_entry(struct walk *w, struct archive_entry *entry, struct fz_error *err)
 {
     struct sym_archive_summary *s = w->summary;
-    const char *name = w->is_raw ? "" : member_name(entry);
+    const char *raw_name = w->is_raw ? "" : member_name(entry);
+    size_t len = strlen(raw_name), cut = len > NAME_BYTES ? len - NAME_BYTES : 0;
+    const char *name = w->name;
+    fz_text_visible(fz_span_make(raw_name + cut, len - cut), w->name, sizeof(w->name));
     /* The bytes of a hard link come with the entry that it names. */
     if (archive_entry_filetype(entry) != AE_IFREG || archive_entry_hardlink(entry))
         return FZ_OK;
@@ -150,7 +165,7 @@ read_entry(struct walk *w, struct archive_entry *entry, struct fz_error *err)
                         SHOWN_NAME, name);
         return FZ_OK;
     }
-    if (is_skipped_name(name)) {
+    if (is_skipped_name(raw_name)) {
         /* Counted, because skipping it in a compressed stream unpacks it. */
         la_int64_t size = archive_entry_size(entry);
         return count_bytes(w, size > 0 ? (uint64_t)size : 0, err);

@@ -199,6 +199,27 @@ class Way(WithWorkers):
         self.assertIn("Resources/n", answer["problems"][0]["text"])
         self.expect(204, "DELETE", f"/api/v1/symbols/{uuid_of(sample_macho())}")
 
+    def test_member_with_another_checksum(self):
+        """What can be read of a damaged member is used until the file is uploaded again, and both answers say so."""
+        packed, name = io.BytesIO(), "\x1b[31mDemo\u202e.dSYM/Contents/Resources/DWARF/De\u2066mo"
+        with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as z:
+            z.writestr(name, sample_macho())
+        data = bytearray(packed.getvalue())
+        for at in (14, data.rindex(b"PK\1\2") + 16):  # of the entry, and of its entry in the directory
+            data[at] ^= 1
+        answer = self.upload(bytes(data))
+        file = answer["files"][0]
+        self.assertEqual((file["verdict"]["code"], file["verdict"]["retry"]), ("truncated", True))
+        self.assertEqual([p["kind"] for p in file["problems"]], ["bad_member"])
+        self.assertEqual(file["name"], "De\\u2066mo")
+        self.assertIn("\\u001b[31mDemo\\u202e.dSYM/Contents/Resources/DWARF/De\\u2066mo: damaged: ZIP bad CRC", answer["problems"][0]["text"])
+        self.check_named(self.expect(200, "POST", "/api/v1/reports?wait=20", body=sample("report.json")))
+        again = self.upload(packed.getvalue())
+        self.assertEqual((again["files"][0]["verdict"]["code"], again.get("problems")), ("ok", None))
+        listed = self.expect(200, "GET", f"/api/v1/symbols/{uuid_of(sample_macho())}")
+        self.assertNotIn("damaged", str(listed))
+        self.expect(204, "DELETE", f"/api/v1/symbols/{uuid_of(sample_macho())}")
+
     def test_symbolicate_keeps_nothing(self):
         self.upload()
         for _ in range(2):

@@ -26,7 +26,7 @@ take(void *user, uint64_t offset, struct fz_span bytes, struct fz_error *err FZ_
 }
 
 static enum fz_code
-end(void *user FZ_UNUSED, bool is_whole FZ_UNUSED, struct fz_error *err FZ_UNUSED)
+end(void *user FZ_UNUSED, enum sym_member_state state FZ_UNUSED, struct fz_error *err FZ_UNUSED)
 {
     return FZ_OK;
 }

@@ -102,10 +102,11 @@ on_write(void *user, uint64_t offset, struct fz_span bytes, struct fz_error *err
 }
 
 static enum fz_code
-on_end(void *user, bool is_whole, struct fz_error *err FZ_UNUSED)
+on_end(void *user, enum sym_member_state state, struct fz_error *err FZ_UNUSED)
 {
+    static const char *const states[] = {";", "(damaged);", "(broken);"};
     struct seen *seen = user;
-    fz_buffer_text(&seen->text, is_whole ? ";" : "(broken);");
+    fz_buffer_text(&seen->text, states[state]);
     return FZ_OK;
 }
 
@@ -269,6 +270,59 @@ test_truncated(void **state FZ_UNUSED)
     }
 }
 
+/* The bytes of `b` are other than the checksum's: they are given, and a problem names it; `a` and `c` are as they were. */
+static void
+test_damaged(void **state FZ_UNUSED)
+{
+    static const struct member members[] = {{"a", macho, NULL, 3000},
+                                            {"b",
+                                             "\xcf\xfa\xed\xfe"
+                                             "B1",
+                                             NULL, 200000},
+                                            {"c", macho, NULL, 3000}};
+    struct fz_span bytes = pack("zip", NULL, members, FZ_ARRAY_LEN(members));
+    struct sym_archive_limits limits = small_limits();
+    struct walked walked = {.seen = {.fail = FZ_OK}};
+    /* The checksum is in the entry of the directory, 16 bytes after its signature. */
+    size_t at = bytes.len;
+    for (int n = 0; n < 2; n++)
+        at = fz_text_find_last(fz_span_make(bytes.data, at), "PK\1\2");
+    assert_true(at != SIZE_MAX);
+    ((uint8_t *)(uintptr_t)bytes.data)[at + 16] ^= 1;
+    assert_int_equal(walk(bytes, &limits, &walked), FZ_OK);
+    assert_string_equal(fz_buffer_cstr(&walked.seen.text), "a= t;b=B1(damaged);c= t;");
+    assert_int_equal(walked.problems.n, 1);
+    assert_string_equal(sym_problem_kind_name(walked.problems.list[0].kind), "bad_member");
+    assert_non_null(strstr(walked.problems.list[0].text, "b: damaged: ZIP bad CRC"));
+    fz_buffer_deinit(&walked.seen.text);
+    free((void *)(uintptr_t)bytes.data);
+}
+
+/* What a terminal would act on is shown as text; of a long name the end is left. */
+static void
+test_names_are_visible(void **state FZ_UNUSED)
+{
+    /* In the archive in place of the second, which libarchive takes in any locale. */
+    static const char odd[] = "\x1b[2Ja\xe2\x80\xae.dSYM/x\n", plain[] = "EBBBBDDD.dSYM/xN";
+    static char longer[3001];
+    struct member members[] = {{plain, macho, NULL, 0}, {longer, macho, NULL, 0}};
+    memset(longer, 'a', sizeof(longer) - 1);
+    memcpy(longer + sizeof(longer) - 5, "/End", 4);
+    assert_int_equal(sizeof(odd), sizeof(plain));
+    struct fz_span bytes = pack("zip", NULL, members, FZ_ARRAY_LEN(members));
+    for (size_t at; (at = fz_text_find(bytes, plain)) != SIZE_MAX;)
+        memcpy((uint8_t *)(uintptr_t)bytes.data + at, odd, sizeof(odd) - 1);
+    struct sym_archive_limits limits = small_limits();
+    struct walked walked = {.seen = {.fail = FZ_OK}};
+    assert_int_equal(walk(bytes, &limits, &walked), FZ_OK);
+    const char *seen = fz_buffer_cstr(&walked.seen.text);
+    assert_true(fz_text_has_prefix(seen, "\\u001b[2Ja\\u202e.dSYM/x\\u000a= t;aaaa"));
+    assert_true(fz_text_has_suffix(seen, "aaaa/End= t;"));
+    assert_true(strlen(seen) < 1100);
+    fz_buffer_deinit(&walked.seen.text);
+    free((void *)(uintptr_t)bytes.data);
+}
+
 static void
 test_encrypted(void **state FZ_UNUSED)
 {
@@ -394,6 +448,8 @@ main(void)
         cmocka_unit_test(test_only_compressed),
         cmocka_unit_test(test_no_archive),
         cmocka_unit_test(test_truncated),
+        cmocka_unit_test(test_damaged),
+        cmocka_unit_test(test_names_are_visible),
         cmocka_unit_test(test_encrypted),
         cmocka_unit_test(test_limits),
         cmocka_unit_test(test_sink_failure_ends_it),
