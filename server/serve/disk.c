@@ -129,6 +129,18 @@ serve_disk_init(struct serve_disk *disk, const char *data_dir, const char *blobs
         fz_log(FZ_LOG_WARN, "the disk is full: a part of the reserve is given up to start",
                "file=%s bytes=%llu", disk->reserve,
                (unsigned long long)(held > START_BYTES ? START_BYTES : held));
+    else if (held == 0 && free_beside(disk) < START_BYTES)
+        fz_log(FZ_LOG_WARN, "the disk is full and there is no reserve", "file=%s free=%llu",
+               disk->reserve, (unsigned long long)free_beside(disk));
+}
+
+void
+serve_disk_explain(const struct serve_disk *disk, struct fz_error *err)
+{
+    uint64_t left = disk->limits ? free_beside(disk) : UINT64_MAX;
+    if (left < START_BYTES)
+        fz_wrap(err, "the disk is full: a start needs %llu bytes and %llu are free beside %.100s",
+                (unsigned long long)START_BYTES, (unsigned long long)left, disk->reserve);
 }
 
 enum api_disk

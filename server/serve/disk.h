@@ -29,6 +29,9 @@ struct serve_disk {
 void serve_disk_init(struct serve_disk *disk, const char *data_dir, const char *blobs_url,
                      const struct limits *limits);
 
+/* A start has failed: if the disk is full, say in the error that this is why. */
+void serve_disk_explain(const struct serve_disk *disk, struct fz_error *err);
+
 /* Look again; give up or make the reserve. Call it every SERVE_DISK_TEND_MS, from one thread. */
 enum { SERVE_DISK_TEND_MS = 500 };
 void serve_disk_tend(struct serve_disk *disk);

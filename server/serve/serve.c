@@ -244,6 +244,8 @@ serve_run(const struct config *config, const sigset_t *signals)
     *serve = (struct serve){.config = *config, .lock_fd = -1, .metrics_fd = -1};
     serve_setup_workers(&serve->config);
     enum fz_code code = start(serve, signals, &err);
+    if (code == FZ_E_UNAVAILABLE || code == FZ_E_INTERNAL)
+        serve_disk_explain(&serve->disk, &err);
     if (code != FZ_OK)
         term_error(command, "%s", err.text);
     else

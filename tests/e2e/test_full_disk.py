@@ -139,6 +139,37 @@ class FullDisk(unittest.TestCase):
         until(lambda: os.path.getsize(os.path.join(place, "reserve")) == 8 * MIB, "the reserve is made again")
         self.check_acked()
 
+    def test_no_reserve(self):
+        """A start on a full disk without the file, as after an upgrade, or when somebody has deleted it; the log is on that
+        disk, too."""
+        place = self.mount("data", "64M")
+        self.serve(place, MARKS)
+        self.server.log_path = os.path.join(place, "serve.log")
+        self.assertEqual(self.upload(), 201)
+        for n in range(20):
+            self.assertEqual(self.post(n), 202)
+        self.server.kill_all()  # so SQLite's files are there
+        os.unlink(os.path.join(place, "reserve"))
+        filler = self.fill(place)
+        with self.assertRaises(RuntimeError):  # it is not ready, but serves
+            self.server.start(deadline_s=3)
+        until(lambda: self.answers("reports and symbol files are refused"), "it serves")
+        self.assertEqual(self.get("/api/v1/reports")[0], 200)
+        self.assertEqual(self.get(f"/api/v1/reports/{next(iter(self.acked))}")[0], 200)
+        self.assertEqual(self.post(1000), 503)
+        # Stopped in order, they are not, and there is no room for them.
+        self.server.terminate()
+        self.fill(place)
+        command = [BINARY, "serve", "--listen", "127.0.0.1:0", "--data", place]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("the disk is full and there is no reserve", done.stderr)
+        self.assertRegex(done.stderr, r"framezero serve: the disk is full: a start needs 4194304 bytes and \d+ are free beside .*: database")
+        os.unlink(filler)
+        self.server.start()
+        until(lambda: os.path.getsize(os.path.join(place, "reserve")) == 8 * MIB, "the reserve is made again")
+        self.check_acked()
+
     def hammer(self, place):
         """Without marks, into the wall: what is acknowledged is there."""
         filler = self.fill(place, MIB // 4)
