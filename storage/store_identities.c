@@ -1,5 +1,6 @@
 /* Who users are at an OpenID provider: issuer and subject, which never change, unlike addresses. */
 #include "storage/store_user_rows.h"
+#include "storage/store_web_sessions.h"
 
 enum fz_code
 store_identity_find(struct store *store, const struct store_identity *identity,
@@ -90,4 +91,43 @@ store_identity_add_user(struct store *store, const struct store_identity *identi
     if (code == FZ_OK)
         *ret_id = id;
     return code;
+}
+
+enum fz_code
+store_identity_list(struct store *store, int64_t user_id, struct fz_arena *arena,
+                    struct store_user_identity **ret, size_t *ret_n, struct fz_error *err)
+{
+    const struct sql_value arg = sql_int(user_id);
+    FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
+    struct sql_list list = {.arena = arena, .item = sizeof(struct store_user_identity)};
+    enum fz_code code = sql_query(store->sql,
+                                  "SELECT user_id, issuer, subject, created_ms FROM "
+                                  "user_identities WHERE $1 = 0 OR user_id = $1 "
+                                  "ORDER BY user_id, issuer",
+                                  &arg, 1, &rows, err);
+    for (struct store_user_identity *one; (one = sql_list_next(&rows, &list, &code, err));)
+        *one = (struct store_user_identity){.user_id = sql_col_int(&rows, 0),
+                                            .issuer = sql_col_text(&rows, 1, arena),
+                                            .subject = sql_col_text(&rows, 2, arena),
+                                            .created_ms = sql_col_int(&rows, 3)};
+    return sql_list_done(&list, code, ret, ret_n);
+}
+
+enum fz_code
+store_identity_unlink(struct store *store, int64_t user_id, struct fz_error *err)
+{
+    const struct sql_value args[] = {sql_int(user_id), sql_int(STORE_VIA_OIDC)};
+    FZ_CLEANUP(sql_rollbackp) struct sql *tx = NULL;
+    uint64_t n = 0;
+    enum fz_code code = sql_begin(store->sql, &tx, err);
+    if (code == FZ_OK)
+        code = lock_user(tx, user_id, err);
+    if (code == FZ_OK)
+        code = sql_exec(tx, "DELETE FROM user_identities WHERE user_id = $1", args, 1, &n, err);
+    if (code == FZ_OK && n == 0)
+        return fz_fail(err, FZ_E_NOT_FOUND, "the user has no account at a provider");
+    if (code == FZ_OK)
+        code = sql_exec(tx, "DELETE FROM web_sessions WHERE user_id = $1 AND via = $2", args,
+                        FZ_ARRAY_LEN(args), NULL, err);
+    return code == FZ_OK ? sql_commit(&tx, err) : code;
 }

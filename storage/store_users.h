@@ -106,6 +106,21 @@ FZ_MUST_CHECK enum fz_code store_identity_add_user(struct store *store,
                                                    const struct store_user_role *role,
                                                    int64_t *ret_id, struct fz_error *err);
 
+/* Of one user, or of all (user_id 0), ordered by user and issuer. */
+struct store_user_identity {
+    int64_t user_id;
+    const char *issuer, *subject;
+    int64_t created_ms;
+};
+FZ_MUST_CHECK enum fz_code store_identity_list(struct store *store, int64_t user_id,
+                                               struct fz_arena *arena,
+                                               struct store_user_identity **ret, size_t *ret_n,
+                                               struct fz_error *err);
+/* The user has none any more, and the sessions that began with one end. The next login finds the
+ * user by the address again. NOT_FOUND: the user has none, or there is no such user. */
+FZ_MUST_CHECK enum fz_code store_identity_unlink(struct store *store, int64_t user_id,
+                                                 struct fz_error *err);
+
 /* ---- links ---- */
 
 /* Numbers are stored: never change one. */

@@ -22,6 +22,8 @@ struct view {
     size_t n_projects;
     const struct store_user_role *roles;
     size_t n_roles;
+    const struct store_user_identity *identities; /* only for who sees everything */
+    size_t n_identities;
 };
 
 static enum fz_code
@@ -29,14 +31,19 @@ view_read(struct api_call *call, int64_t user_id, struct view *ret, struct fz_er
 {
     struct store_project *projects = NULL;
     struct store_user_role *roles = NULL;
+    struct store_user_identity *identities = NULL;
     *ret = (struct view){.project_id =
                              api_is_admin_of_all(call->api, call->request) ? 0 : call->project_id};
     enum fz_code code =
         store_project_list(call->store, call->arena, &projects, &ret->n_projects, err);
     if (code == FZ_OK)
         code = store_user_roles(call->store, user_id, call->arena, &roles, &ret->n_roles, err);
+    if (code == FZ_OK && ret->project_id == 0)
+        code = store_identity_list(call->store, user_id, call->arena, &identities,
+                                   &ret->n_identities, err);
     ret->projects = projects;
     ret->roles = roles;
+    ret->identities = identities;
     return code;
 }
 
@@ -84,6 +91,20 @@ write_user(const struct view *view, const struct store_user *user, struct json_w
         json_write_open(w, NULL, '{');
         json_write_text(w, "project", project_name(view, role->project_id));
         json_write_text(w, "role", store_role_name(role->role));
+        json_write_close(w, '}');
+    }
+    json_write_close(w, ']');
+    if (view->project_id)
+        return;
+    json_write_open(w, "identities", '[');
+    for (size_t i = 0; i < view->n_identities; i++) {
+        const struct store_user_identity *identity = &view->identities[i];
+        if (identity->user_id != user->id)
+            continue;
+        json_write_open(w, NULL, '{');
+        json_write_text(w, "issuer", identity->issuer);
+        json_write_text(w, "subject", identity->subject);
+        json_write_time(w, "since", identity->created_ms);
         json_write_close(w, '}');
     }
     json_write_close(w, ']');
@@ -271,6 +292,23 @@ user_delete(struct api_call *call, struct fz_error *err)
     return FZ_OK;
 }
 
+/* The account at the provider is not the user's any more: it was given to somebody else, or lost. */
+static enum fz_code
+user_unlink(struct api_call *call, struct fz_error *err)
+{
+    int64_t id = 0;
+    enum fz_code code = api_need_admin_of_all(call, err);
+    if (code == FZ_OK)
+        code = find_id(call, &id, err);
+    if (code == FZ_OK)
+        code = store_identity_unlink(call->store, id, err);
+    if (code != FZ_OK)
+        return code;
+    api_senders_changed(call->api);
+    http_respond(call->request, 204, NULL, fz_span_make(NULL, 0));
+    return FZ_OK;
+}
+
 static enum fz_code
 read_roles(struct api_call *call, const json_t *list, struct store_user_change *change,
            struct fz_error *err)
@@ -361,6 +399,7 @@ static const struct api_route rows[] = {
     {"PATCH", "/api/v1/users/{id}", "user_patch", .scope = STORE_SCOPE_ADMIN, .body = API_BODY_JSON, .run = user_patch, .query = ""},
     {"DELETE", "/api/v1/users/{id}", "user_delete", .scope = STORE_SCOPE_ADMIN, .run = user_delete, .query = ""},
     {"POST", "/api/v1/users/{id}/reset", "user_reset", .scope = STORE_SCOPE_ADMIN, .run = user_reset, .query = ""},
+    {"DELETE", "/api/v1/users/{id}/identities", "user_unlink", .scope = STORE_SCOPE_ADMIN, .run = user_unlink, .query = ""},
     {"POST", "/api/v1/invitations", "invitation_post", .scope = STORE_SCOPE_ADMIN, .body = API_BODY_JSON, .run = invitation_post, .query = ""},
 };
 /* clang-format on */

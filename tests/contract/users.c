@@ -421,10 +421,28 @@ test_identities(void **state)
     assert_ok(c, store_identity_add_user(c->store, &two, &cat, &viewer, &id, &c->err));
     assert_ok(c, store_identity_find(c->store, &two, &c->arena, &user, &c->err));
     assert_string_equal(user.email, cat.email);
+    /* Listed for one user and for all. */
+    struct store_user_identity *list = NULL;
+    size_t n = 0;
+    assert_ok(c, store_identity_list(c->store, ann, &c->arena, &list, &n, &c->err));
+    assert_int_equal(n, 2);
+    assert_string_equal(list[0].issuer, one.issuer);
+    assert_string_equal(list[0].subject, one.subject);
+    assert_true(list[0].created_ms > 0);
+    assert_ok(c, store_identity_list(c->store, 0, &c->arena, &list, &n, &c->err));
+    assert_int_equal(n, 3);
+    assert_int_equal(list[2].user_id, id);
     /* They go with their user. */
     assert_ok(c, store_user_delete(c->store, id, &c->err));
     assert_fails(c, FZ_E_NOT_FOUND, store_identity_find(c->store, &two, &c->arena, &user, &c->err));
     assert_ok(c, store_identity_link(c->store, &two, bob, &c->err));
+    /* Without hers, another one can be Ann's; what is Bob's stays. */
+    assert_ok(c, store_identity_unlink(c->store, ann, &c->err));
+    assert_fails(c, FZ_E_NOT_FOUND, store_identity_unlink(c->store, ann, &c->err));
+    assert_fails(c, FZ_E_NOT_FOUND, store_identity_unlink(c->store, 4711, &c->err));
+    assert_ok(c, store_identity_find(c->store, &two, &c->arena, &user, &c->err));
+    assert_ok(c, store_user_delete(c->store, bob, &c->err));
+    assert_ok(c, store_identity_link(c->store, &two, ann, &c->err));
 }
 
 int

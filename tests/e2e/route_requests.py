@@ -170,6 +170,7 @@ def users(server):
         ("PATCH", "/api/v1/users/{id}"): Request(one, b'{"roles": [{"role": "member"}]}'),
         ("DELETE", "/api/v1/users/{id}"): Request("/api/v1/users/4711", status=404),
         ("POST", "/api/v1/users/{id}/reset"): Request(f"{one}/reset", status=201),
+        ("DELETE", "/api/v1/users/{id}/identities"): Request(f"{one}/identities", status=404),
         ("POST", "/api/v1/invitations"):
             Request("/api/v1/invitations", b'{"email": "bob@example.com", "role": "member", "project": "*"}', status=201),
     }

@@ -110,6 +110,34 @@ class Users(Case):
         person, _ = self.login(server, sub="6", email="bob@example.com")
         self.assertEqual(person.session()[0], 200)
 
+    def test_detached(self):
+        """An address that has moved to another account at the provider is let in again, and only what began at the provider ends."""
+        server = self.start()
+        person, _ = self.login(server, sub="1")
+        bob, _ = self.login(server, sub="5", email="bob@example.com")
+        with_password = Browser(server)
+        self.assertEqual(with_password.login("ann@example.com", PASSWORD)[0], 200)
+        users = {user["email"]: user for user in server.request("GET", "/api/v1/users")[1]["users"]}
+        ann = users["ann@example.com"]
+        self.assertEqual([(one["issuer"], one["subject"]) for one in ann["identities"]], [(self.provider.url, "1")])
+        self.assertRegex(ann["identities"][0]["since"], r"^20\d\d-")
+        # Whoever is no admin of all projects neither sees nor ends it.
+        path = f"/api/v1/users/{ann['id']}/identities"
+        self.assertEqual(server.request("PATCH", f"/api/v1/users/{users['bob@example.com']['id']}",
+                                        b'{"roles": [{"project": "*", "role": "none"}, {"project": "default", "role": "admin"}]}')[0], 200)
+        self.assertNotIn("identities", bob.get("/api/v1/users")[1]["users"][0])
+        token = server.command("token", "create", "--scope", "admin").split()[-1]
+        self.assertEqual(server.request("DELETE", path, token=token)[0], 403)
+        self.assertEqual(server.request("DELETE", "/api/v1/users/4711/identities")[0], 404)
+        self.refused(server, "has another account at Acme", sub="2")
+        self.assertEqual(server.request("DELETE", path)[0], 204)
+        self.assertEqual(server.request("DELETE", path)[0], 404)
+        self.assertEqual((person.session()[0], bob.session()[0], with_password.send("GET", "/api/v1/session")[0]), (401, 200, 200))
+        self.assertEqual(self.login(server, sub="2")[0].session()[1]["user"]["email"], "ann@example.com")
+        self.refused(server, "has another account at Acme", sub="1")
+        entry = server.request("GET", "/api/v1/audit?action=user_unlink")[1]["entries"][-1]
+        self.assertEqual(entry["object"], str(ann["id"]))
+
     def test_only_users_who_exist(self):
         server = self.start(*MANY_FAILURES)
         self.refused(server, "not a user of this server", sub="2", email="bob@example.com")

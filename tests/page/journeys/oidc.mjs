@@ -26,6 +26,21 @@ export default async function ({ open, settings, expect, same }) {
     await page.getByText("this one").waitFor();
     same(await page.getByLabel("Old password").count(), 0, "a password that is not framezero's");
     expect((await page.locator(".rows").textContent()).includes("oidc"), "how the session began");
+
+    // Ann detaches Bob's account there, which ends the session that began with it; with his address he comes in again.
+    const ann = await open({ path: "/p/default/settings/users" });
+    const row = ann.getByRole("listitem").filter({ hasText: "bob@acme.example" });
+    await row.getByText(`through ${settings.other}`).waitFor();
+    await row.getByRole("button", { name: "More for bob@acme.example" }).click();
+    await ann.getByRole("menuitem", { name: "Detach from the provider…" }).click();
+    await ann.getByRole("dialog").getByRole("button", { name: "Detach", exact: true }).click();
+    await row.getByText(`through ${settings.other}`).waitFor({ state: "detached" });
+    await page.reload();
+    await page.getByRole("link", { name: "Log in with Acme" }).click();
+    await page.waitForURL(`${settings.url}/p/**`);
+    await page.getByText("this one").waitFor();
+    await ann.reload();
+    await row.getByText(`through ${settings.other}`).waitFor();
     await page.getByRole("button", { name: /Theme, help, log out/ }).click();
     await page.getByRole("menuitem", { name: "Log out" }).click();
     await page.getByRole("link", { name: "Log in with Acme" }).waitFor();

@@ -15,7 +15,7 @@ const TEXTS = {
     grouping_put: "changed the rules of grouping", grouping_undo: "took back rules of grouping", channel_post: "made an alert",
     channel_patch: "changed an alert", channel_delete: "deleted an alert", channel_rotate: "changed the secret of an alert",
     report_delete: "deleted a report", report_reprocess: "had a report processed again", symbol_delete: "deleted a symbol file",
-    user_patch: "changed a user", user_delete: "removed a user", user_reset: "made a link for a password", invitation_post: "invited a user",
+    user_patch: "changed a user", user_delete: "removed a user", user_unlink: "detached a user from the provider", user_reset: "made a link for a password", invitation_post: "invited a user",
     person_export: "exported a person", person_delete: "erased a person", login: "logged in", login_failed: "failed to log in",
 };
 

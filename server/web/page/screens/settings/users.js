@@ -96,7 +96,8 @@ export function Account() {
 }
 
 /**
- * @typedef {{id: number, email: string, name: string, disabled: boolean, last_login?: string, roles: {project: string, role: string}[]}} User
+ * @typedef {{id: number, email: string, name: string, disabled: boolean, last_login?: string, roles: {project: string, role: string}[],
+ *   identities?: {issuer: string, subject: string, since: string}[]}} User
  * @typedef {{what: string, url: string}} Link
  */
 
@@ -121,15 +122,20 @@ function InviteDialog({ project, isTop, close, done }) {
     <//>`;
 }
 
-/** @param {{user: User, project: string, isTop: boolean, isOwn: boolean, link: (link: Link) => void, remove: () => void}} props */
-function Row({ user, project, isTop, isOwn, link, remove }) {
+/**
+ * @param {{user: User, project: string, isTop: boolean, isOwn: boolean, link: (link: Link) => void, remove: () => void,
+ *   detach: () => void}} props
+ */
+function Row({ user, project, isTop, isOwn, link, remove, detach }) {
     const roleIn = (/** @type {string} */ where) => user.roles.find((one) => one.project === where)?.role ?? "none";
     const inAll = roleIn("*");
     const change = (/** @type {any} */ body, /** @type {string} */ done) => attempt(() => patch(`/users/${user.id}`, body), done).then(() => changed("users/"));
     const reset = () => attempt(async () => link({ what: `The link for a new password of ${user.email}`, url: (await post(`/users/${user.id}/reset`)).url }));
     const next = inAll === "admin" ? "none" : "admin";
+    const identities = user.identities ?? [];
     const items = [
         { text: "Link for a new password", run: reset },
+        ...(identities.length ? [{ text: "Detach from the provider…", run: detach }] : []),
         { text: inAll === "admin" ? "No admin of all projects any more" : "Make admin of all projects",
             run: () => change({ roles: [{ project: "*", role: next }] }, "The role is changed") },
         ...(isOwn ? [] : [
@@ -142,7 +148,7 @@ function Row({ user, project, isTop, isOwn, link, remove }) {
         <div class="file-main"><div class="file-line"><b>${user.name}</b> <span class="small muted">${user.email}</span>
             ${isOwn && html`<${Badge} kind="green">you<//>`}${user.disabled && html`<${Badge} kind="red">disabled<//>`}
             ${inAll !== "none" && html`<${Badge}>${inAll} in all projects<//>`}</div>
-            <p class="small muted">${user.last_login ? `last login: ${agoText(user.last_login)}` : "never logged in"}</p></div>
+            <p class="small muted">${user.last_login ? `last login: ${agoText(user.last_login)}` : "never logged in"}${identities.map((one) => html`; <span title=${`${one.subject}, since ${fullTime(one.since)}`}>through ${one.issuer}</span>`)}</p></div>
         <div class="buttons end"><select aria-label=${`Role of ${user.email} in ${project}`} value=${roleIn(project)} onChange=${setRole}>
             ${[["none"], ...ROLES].map(([role]) => html`<option key=${role} value=${role} selected=${role === roleIn(project)}>${role === "none" ? "no role" : role}</option>`)}</select>
         ${isTop && html`<${Menu} name=${`More for ${user.email}`} icon="more" plain side="right" class="button ghost square" items=${items} />`}</div>
@@ -157,6 +163,7 @@ export function Users({ project }) {
     const isTop = !own || !!own.admin;
     const [isAsked, setAsked] = useState(false);
     const [removed, setRemoved] = useState(/** @type {User | null} */ (null));
+    const [detached, setDetached] = useState(/** @type {User | null} */ (null));
     const [link, setLink] = useState(/** @type {Link | null} */ (null));
     const { data, error, reload } = useLoad(`users/${project}`, (signal) => get("/users", {}, signal));
     if (error && !data) return html`<${Failure} error=${error} retry=${reload} />`;
@@ -166,13 +173,20 @@ export function Users({ project }) {
         toast(`${removed?.email} is removed`);
         changed("users/");
     };
+    const detach = async () => {
+        await request("DELETE", `/users/${detached?.id}/identities`);
+        toast(`${detached?.email} is detached`);
+        changed("users/");
+    };
     return html`
         <p><button type="button" class="button primary" onClick=${() => setAsked(true)}>Invite somebody</button></p>
         ${link && html`<${Once} secret=${link.url} name="The link" close=${() => setLink(null)}>${link.what} is made.<//>`}
         ${data.users.length === 0 && html`<p class="muted">No user yet.</p>`}
         <ul class="rows">${data.users.map((/** @type {User} */ user) => html`<${Row} key=${user.id} user=${user} project=${project} isTop=${isTop}
-            isOwn=${user.id === own?.id} link=${setLink} remove=${() => setRemoved(user)} />`)}</ul>
+            isOwn=${user.id === own?.id} link=${setLink} remove=${() => setRemoved(user)} detach=${() => setDetached(user)} />`)}</ul>
         ${isAsked && html`<${InviteDialog} project=${project} isTop=${isTop} close=${() => setAsked(false)} done=${setLink} />`}
         ${removed && html`<${FormDialog} title=${`Remove ${removed.email}?`} text="Remove" danger send=${remove} close=${() => setRemoved(null)}>
-            <p>The account and its sessions end. What the user did to issues stays in their activity.</p><//>`}`;
+            <p>The account and its sessions end. What the user did to issues stays in their activity.</p><//>`}
+        ${detached && html`<${FormDialog} title=${`Detach ${detached.email} from the provider?`} text="Detach" danger send=${detach} close=${() => setDetached(null)}>
+            <p>Sessions that began there end. Whoever logs in there next with this address, which the provider has verified, is this user again.</p><//>`}`;
 }
