@@ -82,3 +82,69 @@ store_usage_forget(struct store *store, struct fz_error *err)
     return sql_exec(store->sql, "DELETE FROM usage WHERE day < $1", args, FZ_ARRAY_LEN(args), NULL,
                     err);
 }
+
+/* ---- quotas of single projects ---- */
+
+static void
+read_quota(struct sql_rows *rows, struct store_quota *ret)
+{
+    *ret = (struct store_quota){.project_id = sql_col_int(rows, 0),
+                                .reports = (uint64_t)sql_col_int(rows, 1),
+                                .report_bytes = (uint64_t)sql_col_int(rows, 2),
+                                .symbol_bytes = (uint64_t)sql_col_int(rows, 3)};
+}
+
+enum fz_code
+store_quota_get(struct store *store, int64_t project_id, struct store_quota *ret,
+                struct fz_error *err)
+{
+    const struct sql_value args[] = {sql_int(project_id)};
+    FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
+    bool is_there = false;
+    enum fz_code code = sql_query(store->sql,
+                                  "SELECT id, quota_reports, quota_report_bytes, "
+                                  "quota_symbol_bytes FROM projects WHERE id = $1",
+                                  args, FZ_ARRAY_LEN(args), &rows, err);
+    if (code == FZ_OK)
+        code = sql_next(&rows, &is_there, err);
+    if (code == FZ_OK && !is_there)
+        return fz_fail(err, FZ_E_NOT_FOUND, "there is no project %lld", (long long)project_id);
+    if (code == FZ_OK)
+        read_quota(&rows, ret);
+    return code;
+}
+
+enum fz_code
+store_quota_set(struct store *store, const struct store_quota *quota, struct fz_error *err)
+{
+    const struct sql_value args[] = {sql_int(quota->project_id), sql_int((int64_t)quota->reports),
+                                     sql_int((int64_t)quota->report_bytes),
+                                     sql_int((int64_t)quota->symbol_bytes)};
+    uint64_t n = 0;
+    if ((quota->reports | quota->report_bytes | quota->symbol_bytes) >> STORE_QUOTA_BITS)
+        return fz_fail(err, FZ_E_MALFORMED, "a quota is a number below 2^%d", STORE_QUOTA_BITS);
+    enum fz_code code = sql_exec(store->sql,
+                                 "UPDATE projects SET quota_reports = $2, quota_report_bytes = $3, "
+                                 "quota_symbol_bytes = $4 WHERE id = $1",
+                                 args, FZ_ARRAY_LEN(args), &n, err);
+    if (code == FZ_OK && n == 0)
+        return fz_fail(err, FZ_E_NOT_FOUND, "there is no project %lld",
+                       (long long)quota->project_id);
+    return code;
+}
+
+enum fz_code
+store_quota_list(struct store *store, struct fz_arena *arena, struct store_quota **ret,
+                 size_t *ret_n, struct fz_error *err)
+{
+    FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
+    struct sql_list list = {.arena = arena, .item = sizeof(struct store_quota)};
+    enum fz_code code = sql_query(
+        store->sql,
+        "SELECT id, quota_reports, quota_report_bytes, quota_symbol_bytes FROM projects "
+        "WHERE quota_reports > 0 OR quota_report_bytes > 0 OR quota_symbol_bytes > 0 ORDER BY id",
+        NULL, 0, &rows, err);
+    for (struct store_quota *one; (one = sql_list_next(&rows, &list, &code, err));)
+        read_quota(&rows, one);
+    return sql_list_done(&list, code, ret, ret_n);
+}

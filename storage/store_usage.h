@@ -31,6 +31,24 @@ FZ_MUST_CHECK enum fz_code store_usage_today(struct store *store, struct fz_aren
                                              int64_t *ret_day, int64_t *ret_left_ms,
                                              struct fz_error *err);
 
+/* What a project may send a day in the place of the server's limits; 0 = the server's. */
+struct store_quota {
+    int64_t project_id;
+    uint64_t reports, report_bytes, symbol_bytes;
+};
+enum { STORE_QUOTA_BITS = 60 }; /* each is below 2 to this */
+
+/* NOT_FOUND: no such project. */
+FZ_MUST_CHECK enum fz_code store_quota_get(struct store *store, int64_t project_id,
+                                           struct store_quota *ret, struct fz_error *err);
+/* All three. NOT_FOUND; MALFORMED: too large. Servers follow within a second. */
+FZ_MUST_CHECK enum fz_code store_quota_set(struct store *store, const struct store_quota *quota,
+                                           struct fz_error *err);
+/* Those of projects that have one, by project. */
+FZ_MUST_CHECK enum fz_code store_quota_list(struct store *store, struct fz_arena *arena,
+                                            struct store_quota **ret, size_t *ret_n,
+                                            struct fz_error *err);
+
 /* A field of which a project has sent more distinct texts than are kept. Reports with further ones
  * are counted under "(other)". */
 struct store_full_field {

@@ -63,13 +63,15 @@ static bool
 is_over_quota(struct api *api, const struct api_grant *grant, enum api_takes takes,
               struct refusal *ret)
 {
-    const struct limits *limits = api->config.limits;
     bool is_symbols = takes == API_TAKES_SYMBOLS;
-    uint64_t limit = is_symbols ? limits->symbol_bytes_per_day : limits->report_bytes_per_day;
-    uint64_t n_limit = is_symbols ? 0 : limits->reports_per_day;
-    int64_t left_ms = 0;
     /* Sessions and dropped events are sums in a few rows, so they have rates but no quota. */
-    if ((limit == 0 && n_limit == 0) || (!is_symbols && takes != API_TAKES_REPORTS))
+    if (!is_symbols && takes != API_TAKES_REPORTS)
+        return false;
+    const struct store_quota quota = api_usage_quota(api->usage, grant->project_id);
+    uint64_t limit = is_symbols ? quota.symbol_bytes : quota.report_bytes;
+    uint64_t n_limit = is_symbols ? 0 : quota.reports;
+    int64_t left_ms = 0;
+    if (limit == 0 && n_limit == 0)
         return false;
     struct store_usage used =
         api_usage_get(api->usage, grant->project_id,

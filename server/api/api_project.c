@@ -38,12 +38,23 @@ write_used(struct json_write *w, const char *key, const struct store_usage *used
     json_write_close(w, '}');
 }
 
+/* The project's own; 0 is the server's limit. */
+static void
+write_quotas(struct json_write *w, const struct store_quota *quota)
+{
+    json_write_open(w, "quotas", '{');
+    json_write_u64(w, "reports_per_day", quota->reports);
+    json_write_u64(w, "report_bytes_per_day", quota->report_bytes);
+    json_write_u64(w, "symbol_bytes_per_day", quota->symbol_bytes);
+    json_write_close(w, '}');
+}
+
 /* What the project has sent today, and how much it may send. */
 static void
-write_usage(const struct api_call *call, struct json_write *w)
+write_usage(const struct api_call *call, struct store_quota quota, struct json_write *w)
 {
-    const struct limits *limits = call->api->config.limits;
     int64_t left_ms = 0;
+    api_usage_fill_quota(call->api->config.limits, &quota);
     const struct store_usage reports =
         api_usage_get(call->api->usage, call->project_id, STORE_USAGE_REPORTS, &left_ms);
     const struct store_usage symbols =
@@ -52,8 +63,8 @@ write_usage(const struct api_call *call, struct json_write *w)
     /* The day ends by the database's clock; ours may differ by a little. */
     int64_t until_ms = fz_time_now_ms() + left_ms + DAY_MS / 2;
     json_write_time(w, "until", until_ms - until_ms % DAY_MS);
-    write_used(w, "reports", &reports, limits->report_bytes_per_day, limits->reports_per_day);
-    write_used(w, "symbols", &symbols, limits->symbol_bytes_per_day, 0);
+    write_used(w, "reports", &reports, quota.report_bytes, quota.reports);
+    write_used(w, "symbols", &symbols, quota.symbol_bytes, 0);
     json_write_close(w, '}');
 }
 
@@ -85,12 +96,15 @@ api_project_get(struct api_call *call, struct fz_error *err)
     struct store_watch_rules rules;
     struct store_project project;
     struct store_retention retention;
+    struct store_quota quota;
     enum fz_code code =
         store_project_by_id(call->store, call->project_id, call->arena, &project, err);
     if (code == FZ_OK)
         code = store_retention_get(call->store, call->project_id, &retention, NULL, err);
     if (code == FZ_OK)
         code = store_watch_rules_get(call->store, call->project_id, &rules, err);
+    if (code == FZ_OK)
+        code = store_quota_get(call->store, call->project_id, &quota, err);
     if (code != FZ_OK)
         return code;
     struct json_write w = api_begin(call, '{');
@@ -103,9 +117,49 @@ api_project_get(struct api_call *call, struct fz_error *err)
     api_scrub_write(&w, &project.scrub);
     api_retention_write(&w, &retention);
     api_alert_rules_write(&w, &rules);
-    write_usage(call, &w);
+    write_quotas(&w, &quota);
+    write_usage(call, quota, &w);
     code = write_full_fields(call, &w, err);
     return code == FZ_OK ? api_answer(call, 200, &w, '}', err) : code;
+}
+
+/* For those who run the server: a project must not raise what it may take of it. */
+static enum fz_code
+read_quotas(struct api_call *call, const json_t *root, struct store_quota *ret, bool *ret_any,
+            struct fz_error *err)
+{
+    struct {
+        const char *name;
+        uint64_t *number;
+    } const members[] = {{"reports_per_day", &ret->reports},
+                         {"report_bytes_per_day", &ret->report_bytes},
+                         {"symbol_bytes_per_day", &ret->symbol_bytes}};
+    const json_t *quotas = json_object_get(root, "quotas");
+    if (!quotas)
+        return FZ_OK;
+    call->detail = "{\"path\":\"quotas\"}";
+    if (!(api_tokens_scopes(call->api->tokens, http_token_id(call->request), 0) &
+          STORE_SCOPE_ADMIN))
+        return fz_fail(err, FZ_E_DENIED, "quotas: only an admin of all projects may set them");
+    size_t n_known = 0;
+    for (size_t i = 0; i < FZ_ARRAY_LEN(members); i++) {
+        const json_t *value = json_object_get(quotas, members[i].name);
+        json_int_t number = json_integer_value(value);
+        if (!value)
+            continue;
+        if (!json_is_integer(value) || number < 0 || number >> STORE_QUOTA_BITS)
+            return fz_fail(err, FZ_E_MALFORMED, "%s: no number from 0 (the server's limit) to 2^%d",
+                           members[i].name, STORE_QUOTA_BITS);
+        *members[i].number = (uint64_t)number;
+        n_known++;
+    }
+    if (!json_is_object(quotas) || n_known == 0 || n_known != json_object_size(quotas))
+        return fz_fail(err, FZ_E_MALFORMED,
+                       "quotas: an object with reports_per_day, report_bytes_per_day or "
+                       "symbol_bytes_per_day, and nothing else");
+    call->detail = NULL;
+    *ret_any = true;
+    return FZ_OK;
 }
 
 static enum fz_code
@@ -132,8 +186,9 @@ change(struct api_call *call, const json_t *root, struct fz_error *err)
     struct store_project project;
     struct store_watch_rules rules;
     struct store_retention retention;
+    struct store_quota quota;
     bool any = false, any_rules = false, any_source = false, any_scrub = false,
-         any_retention = false;
+         any_retention = false, any_quota = false;
     const json_t *prefixes = json_object_get(root, lines.key),
                  *name = json_object_get(root, "name");
     enum fz_code code =
@@ -148,13 +203,17 @@ change(struct api_call *call, const json_t *root, struct fz_error *err)
         code = store_watch_rules_get(call->store, call->project_id, &rules, err);
     if (code == FZ_OK)
         code = api_alert_rules_read(call, root, &rules, &any_rules, err);
+    if (code == FZ_OK)
+        code = store_quota_get(call->store, call->project_id, &quota, err);
+    if (code == FZ_OK)
+        code = read_quotas(call, root, &quota, &any_quota, err);
     /* Before anything is stored, so that a request counts as a whole or not at all. */
     if (code == FZ_OK)
         code = api_source_read(call, root, &project.source, &any_source, err);
     if (code == FZ_OK)
         code = api_scrub_read(call, root, &project.scrub, &any_scrub, err);
-    if (code == FZ_OK &&
-        (prefixes || (!any && !any_rules && !any_source && !any_scrub && !any_retention && !name)))
+    if (code == FZ_OK && (prefixes || (!any && !any_rules && !any_source && !any_scrub &&
+                                       !any_retention && !any_quota && !name)))
         code = api_privacy_join_lines(call, prefixes, &lines, &text, err);
     /* The first that is stored, since another project may have the name. */
     if (code == FZ_OK && name)
@@ -163,6 +222,8 @@ change(struct api_call *call, const json_t *root, struct fz_error *err)
         code = store_project_set_privacy(call->store, call->project_id, &project.privacy, err);
     if (code == FZ_OK && any_retention)
         code = store_retention_set(call->store, call->project_id, &retention, err);
+    if (code == FZ_OK && any_quota)
+        code = store_quota_set(call->store, &quota, err);
     if (code == FZ_OK && any_source)
         code = store_project_set_source(call->store, call->project_id, &project.source, err);
     if (code == FZ_OK && any_scrub)

@@ -19,6 +19,8 @@ struct api_usage {
     bool is_stopped;
     struct store_usage *rows;
     size_t n, room;
+    struct store_quota *quotas; /* of projects that have their own, by project */
+    size_t n_quotas, quotas_room;
     int64_t day, ends_ms; /* monotonic: when the day is over */
 };
 
@@ -75,12 +77,36 @@ read_rows(struct api_usage *usage, struct store *store, struct fz_error *err)
 }
 
 static enum fz_code
+read_quotas(struct api_usage *usage, struct store *store, struct fz_error *err)
+{
+    FZ_CLEANUP(fz_arena_deinit) struct fz_arena arena = fz_arena_make(ARENA_BYTES);
+    struct store_quota *quotas = NULL;
+    size_t n = 0;
+    enum fz_code code = store_quota_list(store, &arena, &quotas, &n, err);
+    if (code != FZ_OK)
+        return code;
+    pthread_mutex_lock(&usage->lock);
+    struct store_quota *room =
+        fz_list_grow(NULL, usage->quotas, &usage->quotas_room, n ? n : 1, sizeof(*room));
+    if (room) {
+        usage->quotas = room;
+        usage->n_quotas = n;
+        if (n)
+            memcpy(room, quotas, n * sizeof(*room));
+    }
+    pthread_mutex_unlock(&usage->lock);
+    return room ? FZ_OK : fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
+}
+
+static enum fz_code
 refresh(struct api_usage *usage, struct fz_error *err)
 {
     struct store *store = NULL;
     enum fz_code code = api_store_get(usage->api, &store, err);
     if (code == FZ_OK)
         code = read_rows(usage, store, err);
+    if (code == FZ_OK)
+        code = read_quotas(usage, store, err);
     api_store_put(usage->api, store);
     return code;
 }
@@ -137,6 +163,7 @@ api_usage_start(struct api *api, struct api_usage **ret, struct fz_error *err)
     pthread_cond_destroy(&usage->stopped);
     pthread_mutex_destroy(&usage->lock);
     free(usage->rows);
+    free(usage->quotas);
     free(usage);
     return code;
 }
@@ -155,6 +182,7 @@ api_usage_stop(struct api_usage *usage)
     pthread_cond_destroy(&usage->stopped);
     pthread_mutex_destroy(&usage->lock);
     free(usage->rows);
+    free(usage->quotas);
     free(usage);
 }
 
@@ -198,6 +226,35 @@ api_usage_get(struct api_usage *usage, int64_t project_id, enum store_usage_kind
     pthread_mutex_unlock(&usage->lock);
     if (ret_left_ms)
         *ret_left_ms = left_ms > 0 ? left_ms : 0;
+    return found;
+}
+
+void
+api_usage_fill_quota(const struct limits *limits, struct store_quota *quota)
+{
+    quota->reports = quota->reports ? quota->reports : limits->reports_per_day;
+    quota->report_bytes = quota->report_bytes ? quota->report_bytes : limits->report_bytes_per_day;
+    quota->symbol_bytes = quota->symbol_bytes ? quota->symbol_bytes : limits->symbol_bytes_per_day;
+}
+
+struct store_quota
+api_usage_quota(struct api_usage *usage, int64_t project_id)
+{
+    struct store_quota found = {.project_id = project_id};
+    size_t from = 0;
+    pthread_mutex_lock(&usage->lock);
+    size_t to = usage->n_quotas;
+    while (from < to) {
+        size_t middle = from + (to - from) / 2;
+        if (usage->quotas[middle].project_id < project_id)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    if (from < usage->n_quotas && usage->quotas[from].project_id == project_id)
+        found = usage->quotas[from];
+    pthread_mutex_unlock(&usage->lock);
+    api_usage_fill_quota(usage->api->config.limits, &found);
     return found;
 }
 

@@ -12,6 +12,7 @@
 #include "server/scrub/scrub.h"
 #include "storage/store.h"
 #include "storage/store_retention.h"
+#include "storage/store_usage.h"
 
 enum { ARENA_BYTES = 64 * 1024 * 1024 };
 
@@ -63,14 +64,20 @@ struct settings {
     struct option_list allow, deny, scrub_rules;
     uint64_t report_days, report_max, body_days, symbol_days,
         bytes_max; /* NOT_GIVEN, 0 = no limit */
+    uint64_t quota_reports, quota_report_bytes,
+        quota_symbol_bytes; /* NOT_GIVEN, 0 = the server's */
     const char *samples;
 };
 #define NOT_GIVEN UINT64_MAX
+#define QUOTA_MAX ((UINT64_C(1) << STORE_QUOTA_BITS) - 1)
 static const struct settings no_settings = {.report_days = NOT_GIVEN,
                                             .report_max = NOT_GIVEN,
                                             .body_days = NOT_GIVEN,
                                             .symbol_days = NOT_GIVEN,
-                                            .bytes_max = NOT_GIVEN};
+                                            .bytes_max = NOT_GIVEN,
+                                            .quota_reports = NOT_GIVEN,
+                                            .quota_report_bytes = NOT_GIVEN,
+                                            .quota_symbol_bytes = NOT_GIVEN};
 
 /* A number with an optional K, M, G or T, which count by 1,024. */
 static enum fz_code
@@ -176,6 +183,30 @@ set_retention(struct store *store, int64_t id, const struct settings *settings,
 }
 
 static enum fz_code
+set_quota(struct store *store, int64_t id, const struct settings *settings, struct fz_error *err)
+{
+    struct store_quota quota;
+    enum fz_code code = store_quota_get(store, id, &quota, err);
+    if (code != FZ_OK)
+        return code;
+    const struct store_quota before = quota;
+    if (settings->quota_reports != NOT_GIVEN)
+        quota.reports = settings->quota_reports;
+    if (settings->quota_report_bytes != NOT_GIVEN)
+        quota.report_bytes = settings->quota_report_bytes;
+    if (settings->quota_symbol_bytes != NOT_GIVEN)
+        quota.symbol_bytes = settings->quota_symbol_bytes;
+    if (quota.reports != before.reports || quota.report_bytes != before.report_bytes ||
+        quota.symbol_bytes != before.symbol_bytes)
+        code = store_quota_set(store, &quota, err);
+    if (code == FZ_OK)
+        printf("reports_per_day\t%" PRIu64 "\nreport_bytes_per_day\t%" PRIu64
+               "\nsymbol_bytes_per_day\t%" PRIu64 "\n",
+               quota.reports, quota.report_bytes, quota.symbol_bytes);
+    return code;
+}
+
+static enum fz_code
 set_scrub(struct store *store, struct store_project *project, const struct settings *settings,
           struct fz_arena *arena, struct fz_error *err)
 {
@@ -225,7 +256,9 @@ set(struct store *store, const char *name, const struct settings *settings, stru
         print_privacy(privacy);
     if (code == FZ_OK)
         code = set_scrub(store, &project, settings, &arena, err);
-    return code == FZ_OK ? set_retention(store, project.id, settings, err) : code;
+    if (code == FZ_OK)
+        code = set_retention(store, project.id, settings, err);
+    return code == FZ_OK ? set_quota(store, project.id, settings, err) : code;
 }
 
 static int
@@ -333,6 +366,27 @@ static const struct option_spec set_options[] = {
      .fallback = "0",
      .help = "How much a project may store, as 20G; reports of frequent issues make room. 0: no "
              "limit."},
+    {.name = "reports-per-day",
+     .argument = "N",
+     .set = option_set_count,
+     .offset = offsetof(struct settings, quota_reports),
+     .max = QUOTA_MAX,
+     .fallback = "0",
+     .help = "How many reports it may send a day; 0, as in the next two: the server's limit."},
+    {.name = "report-bytes-per-day",
+     .argument = "SIZE",
+     .set = set_bytes,
+     .offset = offsetof(struct settings, quota_report_bytes),
+     .max = QUOTA_MAX,
+     .fallback = "0",
+     .help = "How many bytes of reports it may send a day, inflated, as 2G."},
+    {.name = "symbol-bytes-per-day",
+     .argument = "SIZE",
+     .set = set_bytes,
+     .offset = offsetof(struct settings, quota_symbol_bytes),
+     .max = QUOTA_MAX,
+     .fallback = "0",
+     .help = "How many bytes of symbol files it may send a day."},
     {.name = NULL},
 };
 static const struct command_spec set_spec = {
@@ -340,10 +394,10 @@ static const struct command_spec set_spec = {
     .summary = "set up what a project shows and keeps",
     .operands = "NAME",
     .flags = COMMAND_NEEDS_OPERANDS,
-    .description =
-        "Set what a project shows of variables, masks in texts, and for how long it keeps "
-        "what was sent, and print all of these settings. What is not given stays as it "
-        "is. 'framezero prune --dry-run' prints what the limits delete.",
+    .description = "Set what a project shows of variables, masks in texts, for how long it keeps "
+                   "what was sent, and how much it may send, and print all of these settings. What "
+                   "is not given stays as it "
+                   "is. 'framezero prune --dry-run' prints what the limits delete.",
     .options = set_options,
     .settings = config_settings,
     .role = CONFIG_STORE,

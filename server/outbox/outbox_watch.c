@@ -265,11 +265,14 @@ look_for_crashes(struct watch *w, struct fz_error *err)
 /* ---- quotas ---- */
 
 static enum fz_code
-judge_usage(struct watch *w, const struct store_usage *used, int64_t day, struct fz_error *err)
+judge_usage(struct watch *w, const struct store_usage *used, int64_t day,
+            const struct store_quota *quota, struct fz_error *err)
 {
     const struct limits *limits = w->outbox->config.limits;
+    uint64_t reports = quota->report_bytes ? quota->report_bytes : limits->report_bytes_per_day;
+    uint64_t symbols = quota->symbol_bytes ? quota->symbol_bytes : limits->symbol_bytes_per_day;
     bool is_reports = used->kind == STORE_USAGE_REPORTS;
-    uint64_t most = is_reports ? limits->report_bytes_per_day : limits->symbol_bytes_per_day;
+    uint64_t most = is_reports ? reports : symbols;
     const char *name = is_reports ? "report_bytes_per_day" : "symbol_bytes_per_day";
     char mark[MARK_MAX];
     if (used->project_id != w->project->id || most == 0 || used->bytes < most)
@@ -294,8 +297,11 @@ look_for_limits(struct watch *w, struct fz_error *err)
     int64_t day = 0, left_ms = 0;
     enum fz_code code =
         store_usage_today(w->outbox->store, w->arena, &used, &n, &day, &left_ms, err);
+    struct store_quota quota = {0};
+    if (code == FZ_OK)
+        code = store_quota_get(w->outbox->store, w->project->id, &quota, err);
     for (size_t i = 0; code == FZ_OK && i < n; i++)
-        code = judge_usage(w, &used[i], day, err);
+        code = judge_usage(w, &used[i], day, &quota, err);
     return code;
 }
 

@@ -92,6 +92,42 @@ test_old_days(void **state)
 }
 
 static void
+test_quotas(void **state)
+{
+    struct contract *c = *state;
+    struct store_quota quota, *list;
+    size_t n;
+    assert_ok(c, store_quota_get(c->store, c->project, &quota, &c->err));
+    assert_int_equal(quota.project_id, c->project);
+    assert_true(quota.reports == 0 && quota.report_bytes == 0 && quota.symbol_bytes == 0);
+    assert_ok(c, store_quota_list(c->store, &c->arena, &list, &n, &c->err));
+    assert_int_equal(n, 0);
+    quota.reports = 7;
+    quota.symbol_bytes = (UINT64_C(1) << STORE_QUOTA_BITS) - 1;
+    assert_ok(c, store_quota_set(c->store, &quota, &c->err));
+    quota = (struct store_quota){.project_id = c->other, .report_bytes = 9};
+    assert_ok(c, store_quota_set(c->store, &quota, &c->err));
+    assert_ok(c, store_quota_list(c->store, &c->arena, &list, &n, &c->err));
+    assert_int_equal(n, 2);
+    assert_true(list[0].project_id < list[1].project_id);
+    for (size_t i = 0; i < n; i++) {
+        bool is_first = list[i].project_id == c->project;
+        assert_int_equal(list[i].reports, is_first ? 7 : 0);
+        assert_int_equal(list[i].report_bytes, is_first ? 0 : 9);
+        assert_true(list[i].symbol_bytes == (is_first ? (UINT64_C(1) << STORE_QUOTA_BITS) - 1 : 0));
+    }
+    quota.report_bytes = UINT64_C(1) << STORE_QUOTA_BITS;
+    assert_fails(c, FZ_E_MALFORMED, store_quota_set(c->store, &quota, &c->err));
+    quota.report_bytes = 0;
+    assert_ok(c, store_quota_set(c->store, &quota, &c->err));
+    assert_ok(c, store_quota_list(c->store, &c->arena, &list, &n, &c->err));
+    assert_int_equal(n, 1);
+    quota.project_id = 4711;
+    assert_fails(c, FZ_E_NOT_FOUND, store_quota_set(c->store, &quota, &c->err));
+    assert_fails(c, FZ_E_NOT_FOUND, store_quota_get(c->store, 4711, &quota, &c->err));
+}
+
+static void
 test_limit_time(void **state)
 {
     struct contract *c = *state;
@@ -132,10 +168,8 @@ int
 contract_run_usage(void)
 {
     const struct CMUnitTest tests[] = {
-        contract_test(test_reports),
-        contract_test(test_at_once),
-        contract_test(test_old_days),
-        contract_test(test_limit_time),
+        contract_test(test_reports), contract_test(test_at_once),    contract_test(test_old_days),
+        contract_test(test_quotas),  contract_test(test_limit_time),
     };
     return cmocka_run_group_tests_name("usage", tests, NULL, NULL);
 }

@@ -2,6 +2,7 @@
 """Rate limits and quotas: on every route that takes reports or symbol files, in the form that its clients expect."""
 
 import copy
+import json
 import os
 import re
 import shutil
@@ -155,7 +156,7 @@ class Quotas(unittest.TestCase):
             self.assertIn("report_bytes_per_day", answer["error"]["message"])
             self.assertTrue(0 < int(server.last_headers["Retry-After"]) <= 3600)
             used = self.usage(server)
-            self.assertEqual(used["reports"], {"n": 5, "bytes": 5 * size, "limit": 5 * size})
+            self.assertEqual(used["reports"], {"n": 5, "bytes": 5 * size, "limit": 5 * size, "n_limit": 10 * 2**20})
             self.assertRegex(used["until"], r"T00:00:00\.000Z$")
             metrics = server.request("GET", "/metrics", token=None)[1].decode()
             self.assertIn(f'framezero_project_usage_bytes{{project="1",kind="reports"}} {5 * size}\n', metrics)
@@ -179,7 +180,7 @@ class Quotas(unittest.TestCase):
             self.assertEqual(server.request("POST", "/api/v1/reports", body=report(99), token="ingest")[0], 429)
             self.assertEqual(self.usage(server)["reports"]["n"], 5)
 
-    def test_reports(self):
+    def test_number(self):
         """A project that floods at ten times its quota gets as many reports as that; another one loses none."""
         quota = 20
         with Server(BINARY, workers=0, args=("--limit", f"reports_per_day={quota}")) as server:
@@ -197,6 +198,51 @@ class Quotas(unittest.TestCase):
             self.assertEqual(calm, 10)
             used = self.usage(server)["reports"]
             self.assertEqual((used["n"], used["n_limit"]), (quota, quota))
+
+    def test_of_one_project(self):
+        """Its own quotas take the place of the server's, more or less, at once and after a restart."""
+        size, body = len(report(10)), sample("Demo.dSYM.zip")
+        limits = ("--limit", "reports_per_day=4", "--limit", f"symbol_bytes_per_day={len(body)}")
+        with Server(BINARY, workers=1, args=limits) as server:
+            server.command("project", "create", "other")
+            other = server.command("token", "create", "--scope", "ingest", "--project", "other")
+            local = server.command("token", "create", "--scope", "admin", "--project", "other")
+
+            def put(quotas, want=200, token="admin"):
+                status, answer = server.request("PUT", "/api/v1/project", body=json.dumps({"quotas": quotas}), token=token)
+                self.assertEqual(status, want, answer)
+                return answer
+
+            def sent(token, n):
+                """How many of n reports are taken."""
+                return sum(server.request("POST", "/api/v1/reports", body=report(int.from_bytes(os.urandom(4), "big")), token=token)[0]
+                           == 202 for _ in range(n))
+
+            none = {"reports_per_day": 0, "report_bytes_per_day": 0, "symbol_bytes_per_day": 0}
+            self.assertEqual(server.request("GET", "/api/v1/project")[1]["quotas"], none)
+            self.assertEqual((sent("ingest", 6), sent(other, 6)), (4, 4))
+            answer = put({"reports_per_day": 7, "symbol_bytes_per_day": 2 * len(body)})
+            self.assertEqual(answer["quotas"], {**none, "reports_per_day": 7, "symbol_bytes_per_day": 2 * len(body)})
+            self.assertEqual((answer["usage"]["reports"]["n_limit"], answer["usage"]["symbols"]["limit"]), (7, 2 * len(body)))
+            until(lambda: sent("ingest", 1) == 1, "the server knows it")
+            self.assertEqual((sent("ingest", 6), sent(other, 2)), (2, 0))
+            self.assertEqual([server.request("POST", "/api/v1/symbols", body=body)[0] for _ in range(3)], [201, 201, 429])
+            server.terminate()
+            server.start()
+            self.assertEqual((sent("ingest", 1), sent(other, 1)), (0, 0))
+            self.assertIn("reports_per_day\t9\nreport_bytes_per_day\t1024\n",
+                          server.command("project", "set", "default", "--reports-per-day", "9", "--report-bytes-per-day", "1K"))
+            self.assertEqual(self.usage(server)["reports"]["limit"], 1024)
+            self.assertLess(8 * size, 1024)
+            until(lambda: sent("ingest", 1) == 1, "the server knows what the command has set")
+            # Back to the server's; and who may not, and what is none.
+            put({"reports_per_day": 0, "report_bytes_per_day": 0})
+            self.assertEqual(self.usage(server)["reports"]["n_limit"], 4)
+            put({"reports_per_day": 100}, 403, token=local)
+            for wrong in ({}, [], 5, {"reports": 1}, {"reports_per_day": -1}, {"reports_per_day": "1"}, {"reports_per_day": 1 << 61},
+                          {"reports_per_day": 1, "x": 2}, {"report_bytes_per_day": 1.5}, {"reports_per_day": None}):
+                put(wrong, 400)
+            self.assertEqual(self.usage(server)["reports"]["n_limit"], 4)
 
     def test_duplicates_are_free(self):
         size = len(report(10))
