@@ -18,7 +18,8 @@
 #if defined(FZ_VALGRIND) || defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 enum { FZ_IS_WATCHED = 1 };
 #elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#if __has_feature(address_sanitizer) || __has_feature(memory_sanitizer) || \
+    __has_feature(thread_sanitizer)
 enum { FZ_IS_WATCHED = 1 };
 #else
 enum { FZ_IS_WATCHED = 0 };

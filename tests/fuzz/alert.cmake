@@ -1,1 +1,1 @@
-fz_fuzz_target(alert fz_alert fz_json)
+fz_fuzz_target(alert FOREIGN_MEMORY fz_alert fz_json)

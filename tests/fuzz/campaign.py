@@ -4,7 +4,7 @@
     ./dev --preset fuzz build fuzzers
     tests/fuzz/campaign.py --programs build/fuzz/tests/fuzz --work build/campaign [--minutes 20] [TARGET...]
 
-Time counts as CPU time of the fuzzing process, in rounds of two minutes, so that a busy machine shortens
+Time counts as CPU time of the fuzzing process, in rounds of --round seconds, so that a busy machine shortens
 nothing. The state is kept in WORK/state.json: a campaign that was stopped goes on where it was, and a target
 whose program has changed starts again with the corpus that it has. While WORK/pause exists the process is
 held. With --watch it does not end, but looks every half minute whether a program has changed.
@@ -105,16 +105,16 @@ class Target:
         times = [run([self.program, "-runs=1", what], log, pause, HANG_S)[1] for what in (self.work / "empty", path)]
         return max(times[1] - times[0], 0.0)
 
-    def fuzz(self, pause):
+    def fuzz(self, pause, round_s):
         """One round."""
         state, before = self.state, {path.name for path in self.found.iterdir()}
         start = self.log.stat().st_size if self.log.exists() else 0
         seeds = HERE / "corpus" / self.name
         status, cpu_s, hung = run(
-            [self.program, f"-max_total_time={ROUND_S}", "-timeout=100000", "-report_slow_units=1",
+            [self.program, f"-max_total_time={round_s}", "-timeout=100000", "-report_slow_units=1",
              "-print_final_stats=1", f"-max_len={MAX_LEN}", f"-rss_limit_mb={state['idle_mb'] + MEMORY_MB}",
              "-verbosity=1", f"-artifact_prefix={self.found}/", self.corpus, *([seeds] if seeds.is_dir() else [])],
-            self.log, pause, ROUND_S + HANG_S)
+            self.log, pause, round_s + HANG_S)
         with open(self.log, "rb") as log:
             log.seek(start)
             text = log.read().decode(errors="replace")
@@ -178,6 +178,7 @@ def main():
     parser.add_argument("--programs", required=True, type=pathlib.Path, help="folder of the fuzz_* programs")
     parser.add_argument("--work", required=True, type=pathlib.Path, help="corpora, findings, logs, state")
     parser.add_argument("--minutes", type=float, default=20)
+    parser.add_argument("--round", type=int, default=ROUND_S, help="seconds of one run of a target")
     parser.add_argument("--watch", action="store_true", help="do not end; begin again with what changes")
     parser.add_argument("--show", action="store_true", help="only print the table")
     parser.add_argument("target", nargs="*", help="in this order; all that there are, if none is named")
@@ -200,7 +201,7 @@ def main():
             if one["cpu_s"] >= wanted or len(one["findings"]) >= FINDINGS_MAX:
                 continue
             did = True
-            target.fuzz(pause)
+            target.fuzz(pause, options.round)
             if one["cpu_s"] >= wanted:
                 target.minimise(pause)
             saved.with_suffix(".new").write_text(json.dumps(state, indent=1) + "\n")

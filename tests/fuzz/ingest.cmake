@@ -1,4 +1,4 @@
-fz_fuzz_target(ingest fz_ingest fz_config CORPORA
+fz_fuzz_target(ingest FOREIGN_MEMORY fz_ingest fz_config CORPORA
   ingest_array ingest_bugsnag ingest_crash_text ingest_ips ingest_kscrash ingest_metrickit ingest_minidump
   ingest_multipart ingest_native ingest_plcrash ingest_quincy ingest_sentry ingest_stack_text)
-fz_fuzz_target(sentry_items fz_ingest fz_config)
+fz_fuzz_target(sentry_items FOREIGN_MEMORY fz_ingest fz_config)

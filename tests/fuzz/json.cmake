@@ -1,1 +1,1 @@
-fz_fuzz_target(json_scan fz_json)
+fz_fuzz_target(json_scan FOREIGN_MEMORY fz_json)

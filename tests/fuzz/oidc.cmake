@@ -1,1 +1,1 @@
-fz_fuzz_target(oidc fz_oidc)
+fz_fuzz_target(oidc FOREIGN_MEMORY fz_oidc)

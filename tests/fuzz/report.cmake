@@ -1,2 +1,2 @@
-fz_fuzz_target(report_load fz_report)
+fz_fuzz_target(report_load FOREIGN_MEMORY fz_report)
 fz_fuzz_target(report_annotate fz_report)

@@ -1,1 +1,1 @@
-fz_fuzz_target(scrub fz_scrub fz_report)
+fz_fuzz_target(scrub FOREIGN_MEMORY fz_scrub fz_report)

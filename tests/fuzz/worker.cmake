@@ -1,2 +1,2 @@
-fz_fuzz_target(archive fz_symbolicator)
+fz_fuzz_target(archive FOREIGN_MEMORY fz_symbolicator)
 fz_fuzz_target(protocol fz_worker fz_storage fz_symbolicator)

@@ -5,6 +5,7 @@ docs/ARCHITECTURE.md and docs/CONTRIBUTING.md describe them; test_rules.py break
 import re
 
 import architecture
+import fuzz
 import page
 import style
 from source import is_code, matches
@@ -141,6 +142,7 @@ def check_places(files):
 
 CHECKS = {
     **architecture.CHECKS,
+    **fuzz.CHECKS,
     **page.CHECKS,
     **style.CHECKS,
     "sizes": check_sizes,

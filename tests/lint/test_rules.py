@@ -8,6 +8,7 @@ import xml.etree.ElementTree
 
 import architecture
 import check_tree
+import fuzz
 import page
 import rules
 import skipped
@@ -57,6 +58,11 @@ TREE = {architecture.PAGE: PAGE.format("", "–"),
 IN_A = "base/a.c"
 VENDORED = f"| `a.mjs` | a | 1 | MIT | `a.mjs` | `{hashlib.sha256(b'x').hexdigest()}` |\n"
 
+FUZZ = {fuzz.PAGE: "| bytes of | functions | target |\n|---|---|---|\n| a | `fz_a_parse` | `a` |\n| b | `fz_b` | `b` `c` |\n",
+        "tests/fuzz/base.cmake": "fz_fuzz_target(a fz_a)\nfz_fuzz_target(b FOREIGN_MEMORY fz_b CORPORA\n  b c)\n",
+        "tests/fuzz/fuzz_a.c": "fz_a_parse(x);\n", "tests/fuzz/fuzz_b.c": "fz_b(x);\n",
+        **{f"tests/fuzz/corpus/{name}/x": "" for name in "abc"},
+        "base/a.h": "FZ_MUST_CHECK enum fz_code fz_a_parse(struct fz_span text,\n    struct fz_error *err);\n"}
 # rule, good files, bad files with the one problem that each must give
 CASES = [
     ("architecture", TREE,
@@ -74,6 +80,11 @@ CASES = [
       "server/worker/bad.c": ('#include "storage/sql/sql.h"\n', "private to storage"),
       "server/worker/bad2.c": ('#include "symbolicator/macho/format.h"\n', "private to symbolicator"),
       "server/bad.c": ('#include "store.h"\n', "not a path from the top")}),
+    ("fuzz", FUZZ,
+     {fuzz.PAGE: (FUZZ[fuzz.PAGE] + "| d | `fz_d` | `d` |\n", ":5: no target is named d"),
+      "tests/fuzz/fuzz_a.c": ("/* fz_a_parse() */ fz_x();\n", "has no fz_a_parse()"),
+      "tests/fuzz/fuzz_new.c": ("fz_n();\n", "no list has this target"),
+      "base/new.h": ("\nbool fz_n_decode(const struct fz_span bytes);\n", ":2: fz_n_decode() takes bytes")}),
     ("homes",
      {**TREE, "storage/sql/sqlite.c": "#include <sqlite3.h>\n", "base/digest.c": "#include <openssl/evp.h>\n",
       "base/file.c": "#include <stdio.h>\n"},
@@ -223,6 +234,10 @@ class RulesTest(unittest.TestCase):
         self.assertEqual(rules.CHECKS["cycles"](files),
                          [f"{path}:1: in a cycle (call): {way}" for path in sorted(files) if path.endswith(".c")]
                          + [f"base/{folder}:1: in a cycle of modules: x y" for folder in "xy"])
+
+    def test_fuzz_target_without_row_and_corpus(self):
+        self.assertEqual(rules.CHECKS["fuzz"]({**FUZZ, "tests/fuzz/new.cmake": "fz_fuzz_target(n fz_n)\n"}),
+                         [f"{fuzz.PAGE}: no row has the target n", "tests/fuzz/corpus/n: has no file"])
 
     def test_every_rule_has_a_case(self):
         self.assertEqual({name for name, _, _ in CASES}, set(rules.CHECKS))

