@@ -16,6 +16,9 @@ SHOWN = {"shots": SHOTS} if SHOTS else {}
 ANN = {"email": "ann@example.com", "password": "correct horse battery"}
 
 
+HOSTILE = "<img src=x onerror=window.pwned=1>"
+
+
 class SettingsCase(PageCase):
     def axe(self, *screens, **settings):
         self.journey("axe", screens=[{"name": path, "path": f"/p/default/settings/{path}", "wait": wait, **more} for path, wait, more in screens], **settings)
@@ -35,6 +38,13 @@ class Users(SettingsCase):
     def test_2_accessible(self):
         self.axe(("users", ".rows", {"click": ["[aria-label^='More for']"]}), ("users", ".rows", {"click": ["text=Invite somebody"]}),
                  ("account", ".rows", {}), ("audit", "table", {}), login=ANN)
+
+    def test_4_audit(self):
+        token = self.server.command("token", "create", "--scope", "admin", "--label", HOSTILE).split()[-1]
+        self.assertEqual(self.server.request("PUT", "/api/v1/project", token=token, body=b'{"memory_days": 3}')[0], 200)
+        self.assertEqual(self.server.request("POST", "/api/v1/tokens", token=token, body=b'{"scopes": ["ingest"], "label": "app"}')[0], 201)
+        self.server.request("POST", "/api/v1/session", token=None, body=json.dumps({**ANN, "password": "wrong password"}).encode())
+        self.journey("settings_audit", login=ANN, label=HOSTILE, person=ANN["email"], **SHOWN)
 
     def test_3_token(self):
         """A token has no account, and may invite."""
@@ -96,7 +106,17 @@ class Privacy(SettingsCase):
         self.journey("settings_privacy", **SHOWN)
 
     def test_2_accessible(self):
-        self.axe(("privacy", ".check", {}))
+        self.axe(("privacy", ".check", {"click": ["text=Preview"]}))
+
+
+class Scrubbing(SettingsCase):
+    def test_1_rules(self):
+        report = json.loads(crash("pay()"))
+        report["crash"]["reason"] = f"order-4711 of anna@example.com {HOSTILE}"
+        report["tags"] = {"shelf": "B7"}
+        self.send(json.dumps(report).encode())
+        del report["tags"]
+        self.journey("settings_scrub", report=json.dumps(report), masked=f"order-4711 of [email] {HOSTILE}", after=f"[custom] of [email] {HOSTILE}", **SHOWN)
 
 
 class Retention(SettingsCase):

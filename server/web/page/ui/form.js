@@ -42,6 +42,15 @@ export function Field({ label, set, ...input }) {
         <input type="text" ...${input} onInput=${(/** @type {any} */ event) => set(event.target.value)} /></label>`;
 }
 
+/** Entries, one on each line. @param {{label: string, help: string, list: string[], set: (list: string[]) => void, disabled?: boolean}} props */
+export function Lines({ label, help, list, set, disabled }) {
+    return html`<label class="field"><span>${label}</span><textarea disabled=${disabled} spellcheck=${false} autocapitalize="off" value=${list.join("\n")} placeholder=${help}
+        onInput=${(/** @type {any} */ event) => set(event.target.value.split("\n"))} /></label>`;
+}
+
+/** Entries without blanks around them, and without empty ones. @param {string[]} list */
+export const cleanLines = (list) => list.map((one) => one.trim()).filter(Boolean);
+
 /** A choice of few. @param {{label: string, value: string, set: (value: string) => void, options: string[][]}} props */
 export function Select({ label, value, set, options }) {
     return html`<label class="field"><span>${label}</span>

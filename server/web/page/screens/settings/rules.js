@@ -6,9 +6,10 @@ import { changed, useLoad } from "../../lib/load.js";
 import { pathTo } from "../../lib/router.js";
 import { fullTime } from "../../lib/time.js";
 import { Badge } from "../../ui/badge.js";
-import { attempt, Field, Form } from "../../ui/form.js";
+import { attempt, Field, Form, Lines, cleanLines } from "../../ui/form.js";
 import { Failure, Skeleton } from "../../ui/state.js";
 import { toast } from "../../ui/toast.js";
+import { ScrubForm } from "./scrub.js";
 
 /**
  * @typedef {{kind: string, number: number, title?: string, reports: number, into: {number?: number, title?: string}}} Example
@@ -103,22 +104,18 @@ export function Rules({ project }) {
         ${history.some((one) => !one.undoes && !one.undone) && html`<div class="buttons"><button type="button" class="button" onClick=${undo}>Undo the last change</button></div>`}`;
 }
 
-/** @typedef {{values: string, memory: string, memory_days: number, redact_allow: string[], redact_deny: string[]}} Settings */
-
-/** Entries, one on each line. @param {{label: string, help: string, list: string[], set: (list: string[]) => void, disabled?: boolean}} props */
-export function Lines({ label, help, list, set, disabled }) {
-    return html`<label class="field"><span>${label}</span><textarea disabled=${disabled} spellcheck=${false} autocapitalize="off" value=${list.join("\n")} placeholder=${help}
-        onInput=${(/** @type {any} */ event) => set(event.target.value.split("\n"))} /></label>`;
-}
+/**
+ * @typedef {{values: string, memory: string, memory_days: number, redact_allow: string[], redact_deny: string[],
+ *   scrub: string, scrub_rules: string[]}} Settings
+ */
 
 /** @param {{settings: Settings, project: string}} props */
 function PrivacyForm({ settings, project }) {
     const [now, setNow] = useState(settings);
     const set = (/** @type {Partial<Settings>} */ some) => setNow({ ...now, ...some });
-    const clean = (/** @type {string[]} */ list) => list.map((one) => one.trim()).filter(Boolean);
     const send = async () => {
         const { values, memory } = now;
-        const body = { values, memory, memory_days: Number(now.memory_days), redact_allow: clean(now.redact_allow), redact_deny: clean(now.redact_deny) };
+        const body = { values, memory, memory_days: Number(now.memory_days), redact_allow: cleanLines(now.redact_allow), redact_deny: cleanLines(now.redact_deny) };
         await request("PUT", "/project", { body });
         changed(`project/${project}`);
         toast("It counts for reports that are processed from now on");
@@ -143,5 +140,7 @@ export function Privacy({ project }) {
     if (error && !data) return html`<${Failure} error=${error} retry=${reload} />`;
     if (!data) return html`<${Skeleton} />`;
     return html`<p class="muted">By default nothing of a crashed process’s memory is kept, and no value is shown.</p>
-        <${PrivacyForm} key=${project} settings=${data} project=${project} />`;
+        <${PrivacyForm} key=${project} settings=${data} project=${project} />
+        <h3>What is masked in texts</h3>
+        <${ScrubForm} key=${`scrub ${project}`} settings=${data} project=${project} />`;
 }
