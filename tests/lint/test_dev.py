@@ -73,6 +73,8 @@ class DevTest(unittest.TestCase):
     def test_usage(self):
         self.assertEqual(run("--help").returncode, 0)
         self.assertIn("serve [ARGS]", run("--help").stdout)
+        for command in ("test", "faults", "hostile", "bench", "fuzz"):  # without building anything
+            self.assertIn("serve [ARGS]", run(command, "--help").stdout)
         for wrong in ([], ["nonsense"]):
             done = run(*wrong)
             self.assertEqual((done.returncode, done.stdout), (2, ""), wrong)
