@@ -24,7 +24,10 @@
 enum {
     BACKLOG = 1024,
     BODY_THREADS = 2,
-    READERS = 12,
+    READERS_MIN = 4,
+    READERS_MAX = 12,
+    SEARCHERS_MIN = 2, /* so that a slow search does not hold up all others */
+    SEARCHERS_MAX = 8,
     HANDLERS = 16,
     STREAM_THREADS = 4,
     SWEEP_MS = 100,
@@ -161,6 +164,14 @@ sweep(void *arg)
     return NULL;
 }
 
+/* So many for each core. More would take time from reports: threads that yield get little each, and together much. */
+static unsigned
+count_threads(long for_each, long least, long most)
+{
+    long n = sysconf(_SC_NPROCESSORS_ONLN) * for_each;
+    return (unsigned)(n < least ? least : n > most ? most : n);
+}
+
 /* The parts in the order of their dependencies. */
 static enum fz_code
 start_parts(struct http_server *server, const struct http_config *config, struct fz_error *err)
@@ -176,8 +187,11 @@ start_parts(struct http_server *server, const struct http_config *config, struct
         code = http_pool_create(BODY_THREADS, HTTP_POOL_YIELDS, http_request_run_body,
                                 &server->file_threads, err);
     if (code == FZ_OK)
-        code = http_pool_create(READERS, HTTP_POOL_YIELDS, http_pending_run_job, &server->readers,
-                                err);
+        code = http_pool_create(count_threads(2, READERS_MIN, READERS_MAX), HTTP_POOL_YIELDS,
+                                http_pending_run_job, &server->readers, err);
+    if (code == FZ_OK)
+        code = http_pool_create(count_threads(1, SEARCHERS_MIN, SEARCHERS_MAX), HTTP_POOL_YIELDS,
+                                http_pending_run_job, &server->searchers, err);
     if (code == FZ_OK)
         code = http_pool_create(STREAM_THREADS, HTTP_POOL_YIELDS, http_stream_run_job,
                                 &server->stream_threads, err);
@@ -231,6 +245,7 @@ end_parts(struct http_server *server)
         MHD_stop_daemon(server->daemon);
     http_pool_destroy(server->handlers);
     http_pool_destroy(server->readers);
+    http_pool_destroy(server->searchers);
     http_pool_destroy(server->stream_threads);
     if (server->sweeping) {
         pthread_mutex_lock(&server->lock);

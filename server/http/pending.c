@@ -80,9 +80,11 @@ http_pending_run(struct http_request *request)
         http_request_unref(request); /* that of the handler, which does not run */
         return;
     }
-    /* Reading requests have threads of their own, so that slow queries do not delay reports. */
+    /* Reading requests have threads of their own, so that slow queries do not delay reports; and searches, so that they do
+     * not delay what is found at once. */
     bool reads = strcmp(route->method, "GET") == 0;
-    http_pool_push(reads ? server->readers : server->handlers, &request->job);
+    struct http_pool *pool = reads ? server->readers : server->handlers;
+    http_pool_push(route->flags & HTTP_ROUTE_SEARCH ? server->searchers : pool, &request->job);
 }
 
 void

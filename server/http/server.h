@@ -38,7 +38,7 @@ struct http_server {
     struct limits limits;
     struct http_proxies proxies;
     struct metrics *metrics;              /* NULL once the server has ended */
-    struct http_pool *readers, *handlers; /* readers: for GET */
+    struct http_pool *readers, *searchers, *handlers; /* for GET; for HTTP_ROUTE_SEARCH; for the rest */
     struct http_pool *body_threads, *file_threads;
     struct http_pool *stream_threads; /* for what streamed answers produce */
     pthread_t sweeper;
