@@ -196,6 +196,28 @@ method_name(const char *method)
     return *method ? "OTHER" : "-";
 }
 
+/* Keys and tokens, also with characters as %41: of a path without a route nobody knows which part is one. What is left of it
+ * tells them apart. */
+static void
+mask_secrets(char *path, bool is_cut)
+{
+    static const char of_secrets[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_%";
+    enum { SECRET_MIN = 20, LEFT = 4 };
+    static const char mark[] = "***";
+    while (*path) {
+        size_t len = strspn(path, of_secrets);
+        /* At the end of what was cut, it may be the beginning of one. */
+        if (len >= SECRET_MIN || (is_cut && len > LEFT && !path[len])) {
+            memcpy(path + LEFT, mark, sizeof(mark) - 1);
+            memmove(path + LEFT + sizeof(mark) - 1, path + len, strlen(path + len) + 1);
+            len = LEFT + sizeof(mark) - 1;
+        }
+        path += len;
+        path += *path != '\0';
+    }
+}
+
 void
 http_log_request(struct http_request *request, int status, int64_t took_us, bool delivered)
 {
@@ -211,9 +233,10 @@ http_log_request(struct http_request *request, int status, int64_t took_us, bool
     char path[sizeof(request->path) + 16] = "";
     /* A route's name says enough otherwise, and paths may hold keys (/kscrash/{key}). */
     if (!request->route) {
-        char quoted[sizeof(request->path) + 3];
-        snprintf(path, sizeof(path), " path=%s",
-                 fz_log_quote(request->path, quoted, sizeof(quoted)));
+        char masked[sizeof(request->path)], quoted[sizeof(request->path) + 3];
+        snprintf(masked, sizeof(masked), "%s", request->path);
+        mask_secrets(masked, strlen(masked) == sizeof(masked) - 1);
+        snprintf(path, sizeof(path), " path=%s", fz_log_quote(masked, quoted, sizeof(quoted)));
     }
     fz_log(status >= 500 ? FZ_LOG_WARN : FZ_LOG_INFO, "request",
            "id=%s method=%s route=%s status=%d ms=%.1f in=%llu out=%llu ip=%s%s%s%s", request->id,

@@ -125,6 +125,22 @@ class Life(unittest.TestCase):
             self.assertEqual(server.request("GET", "/api/v1/reports?project=late")[0], 200)
             self.assertEqual(server.request("GET", "/api/v1/reports?project=never")[0], 404)
 
+    def test_not_in_the_log(self):
+        """Keys are parts of paths, and a path without a route is logged."""
+        with Server(BINARY, workers=0) as server:
+            key, token = server.ingest_key, server.admin_token
+            for method in ("GET", "DELETE"):
+                for secret in (key, token, key.replace("a", "%61")):
+                    for path in (f"/kscrash/{secret}", f"/kscrash/{secret}/x", f"/api/{secret}/no", f"/{'long/' * 15}{secret}"):
+                        self.assertIn(server.request(method, path, token=None)[0], (404, 405))
+            self.assertEqual(server.request("GET", "/api/v1/unknown", token=None)[0], 404)
+            requests = [line for line in server.log().splitlines() if 'msg="request"' in line]
+            self.assertEqual(len([line for line in requests if "***" in line]), 24)
+            self.assertIn('path="/api/v1/unknown"', "\n".join(requests))
+            for line in requests:
+                for secret in (key, token):
+                    self.assertFalse(any(secret[n:n + 8] in line for n in range(len(secret) - 8)), line)
+
     def test_scheme_in_any_case(self):
         with Server(BINARY, workers=0) as server:
             for scheme in ("bearer", "BEARER", "Bearer", "bEaReR "):
