@@ -44,7 +44,7 @@ struct supervise {
     char **envp; /* the plan's, and the mark */
     char mark[MARK_BYTES], died[32];
     size_t mark_at;
-    atomic_int n_running;
+    atomic_int n_running, n_stopped;
     bool is_stopping, has_ended, was_ready;
     int stop_signal, exit_code;
 };
@@ -263,10 +263,36 @@ collect_orphans(const struct supervise *s)
 
 /* ---- the parent's calls ------------------------------------------------------------------- */
 
+/* The state in /proc/PID/stat: "4711 (name) T ..."; the name may have anything in it. */
+static bool
+is_stopped(pid_t pid)
+{
+    char path[64], text[256];
+    snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+    FZ_CLEANUP(fz_closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd >= 0 ? read(fd, text, sizeof(text) - 1) : -1;
+    if (n <= 0)
+        return false;
+    text[n] = '\0';
+    const char *end = strrchr(text, ')');
+    return end && end[1] == ' ' && (end[2] == 'T' || end[2] == 't');
+}
+
+static void
+look_for_stopped(struct supervise *s)
+{
+    int n = 0;
+    for (size_t i = 0; i < s->plan.n; i++)
+        n += s->processes[i].pid > 0 && is_stopped(s->processes[i].pid);
+    if (n > atomic_exchange(&s->n_stopped, n))
+        fz_log(FZ_LOG_WARN, "processes are stopped by a signal", "name=%s n=%d", s->plan.name, n);
+}
+
 int64_t
 supervise_tend(struct supervise *s)
 {
     collect(s);
+    look_for_stopped(s);
     collect_orphans(s);
     int64_t now_ms = fz_time_monotonic_ms(), next_ms = IDLE_MS;
     for (size_t i = 0; i < s->plan.n && !s->is_stopping; i++) {
@@ -293,6 +319,12 @@ int
 supervise_running(struct supervise *s)
 {
     return atomic_load(&s->n_running);
+}
+
+int
+supervise_stopped(struct supervise *s)
+{
+    return atomic_load(&s->n_stopped);
 }
 
 static void

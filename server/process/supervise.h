@@ -4,8 +4,8 @@
  * The parent (of `serve`: a small process that does nothing else) calls supervise_create() and then
  * either supervise_run(), or supervise_tend() in a loop of its own. Each child calls supervise_join()
  * before anything else and supervise_ready() when it is up. All calls come from the main thread, with
- * SIGCHLD blocked; the kernel ends the children when that thread ends. supervise_running() may be
- * called from any thread.
+ * SIGCHLD blocked; the kernel ends the children when that thread ends. supervise_running() and
+ * supervise_stopped() may be called from any thread.
  */
 #ifndef PROCESS_SUPERVISE_H
 #define PROCESS_SUPERVISE_H
@@ -46,6 +46,8 @@ FZ_MUST_CHECK enum fz_code supervise_create(const struct supervise_plan *plan,
 int64_t supervise_tend(struct supervise *supervise);
 /* How many are running. */
 int supervise_running(struct supervise *supervise);
+/* How many of them did nothing when supervise_tend() looked last, since somebody stopped them (SIGSTOP, a debugger). */
+int supervise_stopped(struct supervise *supervise);
 /* Send the signal to all; from now on nothing is started. */
 void supervise_ask_stop(struct supervise *supervise, int number);
 /* Wait for all for up to grace_ms, then SIGKILL. Ends the object; NULL is fine. Returns 1 if a process

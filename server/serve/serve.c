@@ -49,7 +49,9 @@ count_workers(void *user)
     /* HTTP answers before the workers are started. */
     if (!atomic_load(&serve->is_up))
         return 0;
-    return serve->config.workers == 0 ? -1 : supervise_running(serve->workers.supervise);
+    int n =
+        supervise_running(serve->workers.supervise) - supervise_stopped(serve->workers.supervise);
+    return serve->config.workers == 0 ? -1 : n < 0 ? 0 : n;
 }
 
 /* The first user is there; the file had the link only for that. */

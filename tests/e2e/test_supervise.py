@@ -171,6 +171,28 @@ class TestServe(unittest.TestCase):
             self.assertNotIn("died", server.log())
 
 
+class TestStopped(unittest.TestCase):
+    def test_stopped_workers_are_none(self):
+        """A worker that somebody has stopped with a signal does no job, so the server is not ready."""
+        with Server(BINARY, workers=2) as server:
+            workers = server.pids_of("worker")
+            self.assertEqual(len(workers), 2)
+
+            def ready():
+                return server.request("GET", "/readyz", token=None)
+
+            os.kill(workers[0], signal.SIGSTOP)
+            until(lambda: "processes are stopped by a signal" in server.log(), "serve sees one")
+            self.assertEqual(ready()[0], 200)
+            os.kill(workers[1], signal.SIGSTOP)
+            until(lambda: ready()[0] == 503, "no worker is left")
+            self.assertIn("no worker is running", str(ready()[1]))
+            for pid in workers:
+                os.kill(pid, signal.SIGCONT)
+            until(lambda: ready()[0] == 200, "they go on")
+            self.assertEqual(deaths(server, "worker"), [])
+
+
 class TestWrongStart(unittest.TestCase):
     def run_once(self, command, *args, env=None):
         started = time.monotonic()
