@@ -196,8 +196,8 @@ method_name(const char *method)
     return *method ? "OTHER" : "-";
 }
 
-/* Keys and tokens, also with characters as %41: of a path without a route nobody knows which part is one. What is left of it
- * tells them apart. */
+/* Keys and tokens, also with characters as %41: a path without a route does not say which part is one. What is left of it
+ * shows which are the same. */
 static void
 mask_secrets(char *path, bool is_cut)
 {

@@ -296,7 +296,8 @@ class Build(Versions):
         # A build machine adds; its token must not delete.
         cli.run("releases", "delete", RELEASE, want=1)
         self.assertIn(RELEASE, cli.run("releases", "list"))
-        cli.run("releases", "delete", RELEASE, what="releases delete", SENTRY_AUTH_TOKEN=self.server.admin_token)
+        admin = cli.server.command("token", "create", "--scope", "admin", "--project", cli.project)
+        cli.run("releases", "delete", RELEASE, what="releases delete", SENTRY_AUTH_TOKEN=admin)
         self.assertNotIn(RELEASE, cli.run("releases", "list"))
 
 
