@@ -1,3 +1,6 @@
+#include <assert.h>
+#include <string.h>
+
 #include "storage/store_changed.h"
 #include "storage/store_record.h"
 #include "storage/store_request.h"
@@ -44,6 +47,41 @@ store_report_get(struct store *store, int64_t project_id, const char *id, struct
         return no_report(err);
     const struct sql_value args[] = {sql_int(project_id), sql_text(id)};
     return get_report(store, "", args, arena, ret, err);
+}
+
+enum fz_code
+store_reports_queued(struct store *store, int64_t project_id, const char *const *ids, size_t n,
+                     bool *ret_queued, struct fz_error *err)
+{
+    struct sql_value args[1 + STORE_QUEUED_MAX];
+    FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text = fz_buffer_make(0);
+    bool queued[STORE_QUEUED_MAX] = {false};
+    size_t room = 1;
+    assert(n <= STORE_QUEUED_MAX);
+    /* One, two, four...: so few texts that each stays prepared. No report has the id "". */
+    while (room < n)
+        room *= 2;
+    args[0] = sql_int(project_id);
+    fz_buffer_text(&text, "SELECT id FROM reports WHERE project_id = $1 AND status = 'queued' AND "
+                          "id IN (");
+    for (size_t i = 0; i < room; i++) {
+        fz_buffer_printf(&text, "%s$%zu", i ? ", " : "", i + 2);
+        args[1 + i] = sql_text(i < n ? ids[i] : "");
+    }
+    fz_buffer_char(&text, ')');
+    enum fz_code code = fz_buffer_done(&text, err);
+    if (code == FZ_OK)
+        code = sql_query(store->sql, fz_buffer_cstr(&text), args, 1 + room, &rows, err);
+    while (code == FZ_OK && sql_row(&rows, &code, err)) {
+        char id[STORE_ID_TEXT];
+        sql_col_copy(&rows, 0, id, sizeof(id));
+        for (size_t i = 0; i < n; i++)
+            queued[i] = queued[i] || strcmp(ids[i], id) == 0;
+    }
+    if (code == FZ_OK)
+        memcpy(ret_queued, queued, n * sizeof(*queued));
+    return code;
 }
 
 enum fz_code

@@ -27,6 +27,13 @@ FZ_MUST_CHECK enum fz_code store_token_known(struct store *store, struct fz_aren
                                              struct store_token_known **ret, size_t *ret_n,
                                              struct fz_error *err);
 
+/* Which of a project's reports, given by their ids, have the status queued; one statement for all of
+ * them. Those that are not there have not. */
+enum { STORE_QUEUED_MAX = 32 };
+FZ_MUST_CHECK enum fz_code store_reports_queued(struct store *store, int64_t project_id,
+                                                const char *const *ids, size_t n, bool *ret_queued,
+                                                struct fz_error *err);
+
 /* How long a report's result or body is when it is unpacked; 0: there is none. The full body is
  * that of store_report_full_body(). */
 enum store_report_part { STORE_REPORT_RESULT, STORE_REPORT_BODY, STORE_REPORT_FULL_BODY };

@@ -30,10 +30,11 @@ struct api_wait {
     char id[STORE_ID_TEXT];
     enum api_format format;
     char report_format[PROTO_WORD_MAX + 1]; /* for the 202 */
-    api_finished_fn finished; /* answers in place of the report itself; NULL = the report */
-    int64_t deadline_ms;      /* monotonic */
-    api_check_fn check;       /* API_WAIT_CHECK */
-    void *user;               /* for it; malloc, ends with the wait */
+    api_finished_fn finished;  /* answers in place of the report itself; NULL = the report */
+    int64_t deadline_ms;       /* monotonic */
+    api_check_fn check;        /* API_WAIT_CHECK */
+    void *user;                /* for it; malloc, ends with the wait */
+    bool is_looked, is_queued; /* the watcher's: in this round */
 };
 
 FZ_MUST_CHECK enum fz_code api_watcher_start(struct api *api, struct api_watcher **ret,

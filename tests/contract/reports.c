@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/random.h"
+#include "storage/store_request.h"
 
 static void
 test_insert_and_read(void **state)
@@ -250,6 +251,47 @@ test_reprocess(void **state)
     assert_int_equal(contract_claim_all(c, &again, 1), 0);
 }
 
+/* Asked for all at once by those who wait. */
+static void
+test_queued(void **state)
+{
+    struct contract *c = *state;
+    char ids[STORE_QUEUED_MAX][STORE_ID_TEXT], done[3][STORE_ID_TEXT];
+    const char *asked[STORE_QUEUED_MAX];
+    bool queued[STORE_QUEUED_MAX];
+    for (size_t i = 0; i < STORE_QUEUED_MAX; i++) {
+        char body[16];
+        snprintf(body, sizeof(body), "%zu", i);
+        asked[i] = ids[i];
+        if (i != 4)
+            contract_report(c, c->project, body, ids[i]);
+    }
+    for (size_t i = 0; i < 3; i++) {
+        struct store_job job = contract_claim(c, NULL);
+        /* Of reports of one millisecond any may be the first. */
+        memcpy(done[i], job.subject, sizeof(done[i]));
+        if (i == 1)
+            assert_ok(c, store_job_fail(c->store, &job, FZ_E_MALFORMED, "no", false, &c->err));
+        else
+            assert_ok(c, contract_finish(c, &job, NULL));
+    }
+    contract_report(c, c->other, "other", ids[4]);
+    assert_ok(c, store_report_reprocess(c->store, c->project, done[2], &c->err));
+    assert_ok(c, store_report_delete(c->store, c->project, ids[31], &c->err));
+    assert_ok(c,
+              store_reports_queued(c->store, c->project, asked, STORE_QUEUED_MAX, queued, &c->err));
+    for (size_t i = 0; i < STORE_QUEUED_MAX; i++) {
+        bool is_done = strcmp(ids[i], done[0]) == 0 || strcmp(ids[i], done[1]) == 0;
+        assert_int_equal(queued[i], !is_done && i != 4 && i != 31);
+    }
+    /* Fewer than there can be. */
+    asked[0] = done[2];
+    asked[1] = "nothing";
+    asked[2] = done[1];
+    assert_ok(c, store_reports_queued(c->store, c->project, asked, 3, queued, &c->err));
+    assert_true(queued[0] && !queued[1] && !queued[2]);
+}
+
 static void
 test_transient(void **state)
 {
@@ -312,6 +354,7 @@ contract_run_reports(void)
         contract_test(test_bad_items_do_not_spoil_the_batch),
         contract_test(test_delete),
         contract_test(test_reprocess),
+        contract_test(test_queued),
         contract_test(test_transient),
     };
     return cmocka_run_group_tests_name("reports", tests, NULL, NULL);
