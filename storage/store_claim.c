@@ -308,7 +308,8 @@ static enum fz_code
 claim_in_transaction(struct claim *claim, size_t max, struct fz_error *err)
 {
     FZ_CLEANUP(sql_rollbackp) struct sql *tx = NULL;
-    enum fz_code code = sql_begin(claim->store->sql, &tx, err);
+    /* After a power cut no worker has a job any more. */
+    enum fz_code code = sql_begin_light(claim->store->sql, &tx, err);
     if (code == FZ_OK)
         code = claim_all(tx, claim, max, err);
     size_t n_claimed = claim->n;

@@ -227,7 +227,8 @@ add_all(struct store *store, int64_t project_id, struct wanted *wanted, size_t n
 {
     qsort(wanted, n, sizeof(*wanted), compare_wanted);
     FZ_CLEANUP(sql_rollbackp) struct sql *tx = NULL;
-    enum fz_code code = sql_begin(store->sql, &tx, err);
+    /* What uses a term is stored after it. */
+    enum fz_code code = sql_begin_light(store->sql, &tx, err);
     for (size_t i = 0; code == FZ_OK && i < n; i++)
         code = add(tx, project_id, &wanted[i], err);
     return code == FZ_OK ? sql_commit(&tx, err) : code;

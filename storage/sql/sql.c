@@ -279,21 +279,50 @@ sql_col_copy(struct sql_rows *rows, int column, char *ret, size_t size)
 
 /* ---- transactions ---- */
 
-enum fz_code
-sql_begin(struct sql *sql, struct sql **ret_tx, struct fz_error *err)
+/* What comes next waits for the disk again. */
+static void
+end_tx(struct sql *sql)
+{
+    sql->in_tx = false;
+    if (sql->is_light && sql->connected && !sql->broken &&
+        sql->driver->script(sql, sql->driver->after_light, NULL) != FZ_OK)
+        sql->broken = true; /* a new connection waits */
+    sql->is_light = false;
+}
+
+static enum fz_code
+begin(struct sql *sql, bool is_light, struct sql **ret_tx, struct fz_error *err)
 {
     sql->may_retry = false;
     enum fz_code code = ensure_connected(sql, err);
     if (code == FZ_OK) {
         if (sql->driver->limit_time)
             sql->driver->limit_time(sql);
-        code = sql->driver->script(sql, sql->driver->begin, err);
+        sql->is_light = is_light && sql->driver->for_light;
+        if (sql->is_light)
+            code = sql->driver->script(sql, sql->driver->for_light, err);
     }
-    if (code != FZ_OK)
+    if (code == FZ_OK)
+        code = sql->driver->script(sql, sql->driver->begin, err);
+    if (code != FZ_OK) {
+        end_tx(sql);
         return code;
+    }
     sql->in_tx = true;
     *ret_tx = sql;
     return FZ_OK;
+}
+
+enum fz_code
+sql_begin(struct sql *sql, struct sql **ret_tx, struct fz_error *err)
+{
+    return begin(sql, false, ret_tx, err);
+}
+
+enum fz_code
+sql_begin_light(struct sql *sql, struct sql **ret_tx, struct fz_error *err)
+{
+    return begin(sql, true, ret_tx, err);
 }
 
 enum fz_code
@@ -305,7 +334,7 @@ sql_commit(struct sql **tx, struct fz_error *err)
     enum fz_code code = sql->driver->commit(sql, err);
     if (code != FZ_OK)
         return code; /* the caller's cleanup rolls back */
-    sql->in_tx = false;
+    end_tx(sql);
     *tx = NULL;
     return FZ_OK;
 }
@@ -319,7 +348,7 @@ sql_rollbackp(struct sql **tx)
     /* The engine has rolled back the transaction of a connection that was lost. */
     if (!sql->broken)
         sql->driver->rollback(sql);
-    sql->in_tx = false;
+    end_tx(sql);
 }
 
 enum fz_code

@@ -163,6 +163,10 @@ void sql_col_copy(struct sql_rows *rows, int column, char *ret, size_t size);
 
 /* Start to write. *ret_tx is for FZ_CLEANUP(sql_rollbackp), which ends what was not committed. */
 FZ_MUST_CHECK enum fz_code sql_begin(struct sql *sql, struct sql **ret_tx, struct fz_error *err);
+/* The same for what a power cut may undo, since it would end all who know of it: SQLite's commit does not wait for the
+ * disk. Later transactions keep what this one did, or are undone with it. */
+FZ_MUST_CHECK enum fz_code sql_begin_light(struct sql *sql, struct sql **ret_tx,
+                                           struct fz_error *err);
 /* Durable when it returns FZ_OK. */
 FZ_MUST_CHECK enum fz_code sql_commit(struct sql **tx, struct fz_error *err);
 void sql_rollbackp(struct sql **tx);
@@ -213,6 +217,8 @@ struct sql_driver {
     const char *bytes_query;  /* the size of the database */
     const char *for_requests; /* what sets a connection up for short waits and little memory */
     const char *for_bulk, *after_bulk; /* for a transaction that changes much, and back */
+    const char *for_light,
+        *after_light; /* for one that may be lost, and back; NULL: there are none */
     /* Let no statement run for much longer than sql->limit_ms (0: as long as others). Before each one outside of a
      * transaction, and before transactions. NULL: the engine asks sql_is_late(). */
     void (*limit_time)(struct sql *sql);
@@ -247,7 +253,7 @@ struct sql {
     bool create;
     bool connected;
     bool broken; /* open again before the next use */
-    bool in_tx;
+    bool in_tx, is_light;
     bool may_retry;
     bool for_requests; /* also after connecting again */
     int64_t limit_ms;  /* of sql_limit_time(); 0 = no limit */

@@ -470,6 +470,8 @@ sql_sqlite_create(struct sql **ret, struct fz_error *err)
         .for_requests = "PRAGMA cache_size = -4096",
         /* Pages that do not fit are written to the log, again and again. */
         .for_bulk = "PRAGMA cache_size = -262144",
+        .for_light = "PRAGMA synchronous = NORMAL",
+        .after_light = "PRAGMA synchronous = FULL",
         .after_bulk = "PRAGMA cache_size = -16384; PRAGMA shrink_memory",
         .bytes_query = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size",
         .connect = sqlite_connect,

@@ -277,6 +277,43 @@ is_locked(const char *path)
     return WEXITSTATUS(status) == 1;
 }
 
+static int64_t
+synchronous(struct fixture *f)
+{
+    int64_t level = -1;
+    assert_int_equal(sql_number(f->sql, "PRAGMA synchronous", NULL, 0, &level, NULL, &f->err),
+                     FZ_OK);
+    return level;
+}
+
+/* Only transactions that may be lost do not wait for the disk, however they end. */
+static void
+test_light_transactions(void **state)
+{
+    enum { NORMAL = 1, FULL = 2 };
+    struct fixture *f = *state;
+    struct sql *tx = NULL, *other = NULL, *blocked = NULL;
+    assert_int_equal(sql_begin_light(f->sql, &tx, &f->err), FZ_OK);
+    assert_int_equal(synchronous(f), NORMAL);
+    assert_int_equal(sql_commit(&tx, &f->err), FZ_OK);
+    assert_int_equal(synchronous(f), FULL);
+    assert_int_equal(sql_begin_light(f->sql, &tx, &f->err), FZ_OK);
+    sql_rollbackp(&tx);
+    tx = NULL;
+    assert_int_equal(synchronous(f), FULL);
+    assert_int_equal(sql_begin(f->sql, &tx, &f->err), FZ_OK);
+    assert_int_equal(synchronous(f), FULL);
+    assert_int_equal(sql_commit(&tx, &f->err), FZ_OK);
+    /* One that cannot begin. */
+    assert_int_equal(sql_open(f->url, true, &other, &f->err), FZ_OK);
+    assert_int_equal(sql_serve_requests(f->sql, &f->err), FZ_OK);
+    assert_int_equal(sql_begin(other, &blocked, &f->err), FZ_OK);
+    assert_int_not_equal(sql_begin_light(f->sql, &tx, &f->err), FZ_OK);
+    assert_int_equal(synchronous(f), FULL);
+    sql_rollbackp(&blocked);
+    sql_close(other);
+}
+
 /* Opening once more in one process must not drop the lock of the connection that is open, as the
  * closing of any descriptor of the file would: another process that ends would take itself for the
  * last one then, and delete the write-ahead log under us. */
@@ -303,6 +340,7 @@ main(void)
         cmocka_unit_test_setup_teardown(test_more_texts_than_slots, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_disk_full, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_durability_and_privacy, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_light_transactions, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_second_open_keeps_locks, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
