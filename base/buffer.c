@@ -68,12 +68,6 @@ fz_buffer_text(struct fz_buffer *buffer, const char *text)
 }
 
 void
-fz_buffer_char(struct fz_buffer *buffer, char c)
-{
-    fz_buffer_append(buffer, &c, 1);
-}
-
-void
 fz_buffer_printf(struct fz_buffer *buffer, const char *fmt, ...)
 {
     va_list args;

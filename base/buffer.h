@@ -35,7 +35,6 @@ void fz_buffer_deinit(struct fz_buffer *buffer);
 
 void fz_buffer_append(struct fz_buffer *buffer, const void *data, size_t len);
 void fz_buffer_text(struct fz_buffer *buffer, const char *text);
-void fz_buffer_char(struct fz_buffer *buffer, char c);
 void fz_buffer_printf(struct fz_buffer *buffer, const char *fmt, ...) FZ_PRINTF(2, 3);
 void fz_buffer_clear(struct fz_buffer *buffer);
 
@@ -47,6 +46,16 @@ fz_buffer_grow_to(struct fz_buffer *buffer, char *end)
 {
     buffer->len = (size_t)(end - buffer->data);
     *end = '\0';
+}
+
+static inline void
+fz_buffer_char(struct fz_buffer *buffer, char c)
+{
+    char *end = fz_buffer_room(buffer, 1);
+    if (!end)
+        return;
+    *end = c;
+    fz_buffer_grow_to(buffer, end + 1);
 }
 
 /* The content as a C string, "" when empty; borrowed until the next change. */

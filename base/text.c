@@ -250,11 +250,26 @@ fz_text_utf8_len(struct fz_span bytes)
     return 0;
 }
 
+static const uint64_t ones = 0x0101010101010101, highs = 0x8080808080808080;
+
+static uint64_t
+load_word(const uint8_t *p)
+{
+    uint64_t word;
+    memcpy(&word, p, sizeof(word));
+    return word;
+}
+
 bool
 fz_text_is_utf8(struct fz_span bytes)
 {
     size_t i = 0;
     while (i < bytes.len) {
+        /* Nearly all is ASCII. */
+        while (bytes.len - i >= sizeof(uint64_t) && (load_word(bytes.data + i) & highs) == 0)
+            i += sizeof(uint64_t);
+        if (i == bytes.len)
+            break;
         size_t len = fz_text_utf8_len(fz_span_make(bytes.data + i, bytes.len - i));
         if (len == 0)
             return false;
@@ -297,10 +312,30 @@ fz_text_clean_utf8(struct fz_arena *arena, struct fz_span bytes)
     return out;
 }
 
-void
-fz_text_json_append(struct fz_buffer *out, struct fz_span text)
+/* How many bytes at the start are ASCII and need no escape; at most seven fewer are found. Words as in base/json/scan.c. */
+static size_t
+plain_len(struct fz_span text)
 {
-    fz_buffer_char(out, '"');
+    size_t i = 0;
+    for (; text.len - i >= sizeof(uint64_t); i += sizeof(uint64_t)) {
+        uint64_t word = load_word(text.data + i);
+        uint64_t quote = word ^ ones * '"', backslash = word ^ ones * '\\',
+                 del = word ^ ones * 0x7f;
+        uint64_t hit = ((quote - ones) & ~quote) | ((backslash - ones) & ~backslash) |
+                       ((del - ones) & ~del) | ((word - ones * 0x20) & ~word) | word;
+        if (hit & highs)
+            return i;
+    }
+    while (i < text.len && text.data[i] >= 0x20 && text.data[i] < 0x7f && text.data[i] != '"' &&
+           text.data[i] != '\\')
+        i++;
+    return i;
+}
+
+/* From the first byte on that may need an escape. */
+static void
+append_escaped(struct fz_buffer *out, struct fz_span text)
+{
     size_t start = 0, i = 0;
     while (i < text.len) {
         uint8_t c = text.data[i];
@@ -324,6 +359,25 @@ fz_text_json_append(struct fz_buffer *out, struct fz_span text)
     }
     if (i > start)
         fz_buffer_append(out, text.data + start, i - start);
+}
+
+void
+fz_text_json_append(struct fz_buffer *out, struct fz_span text)
+{
+    size_t plain = plain_len(text);
+    char *to = fz_buffer_room(out, plain + 2);
+    if (!to)
+        return;
+    *to++ = '"';
+    if (plain)
+        memcpy(to, text.data, plain);
+    to += plain;
+    if (plain == text.len)
+        *to++ = '"';
+    fz_buffer_grow_to(out, to);
+    if (plain == text.len)
+        return;
+    append_escaped(out, fz_span_make(text.data + plain, text.len - plain));
     fz_buffer_char(out, '"');
 }
 
