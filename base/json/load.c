@@ -1,16 +1,12 @@
 #include "base/json/scan.h"
 
+#include "base/json/build.h"
+#include "base/json/pool.h"
 #include "base/text.h"
 
 /* Bytes of jansson 2.13 and 2.14 on a 64-bit machine with glibc's allocator, rounded up: the value
  * itself, its slot in a table that doubles when it grows, the smallest table of a container. */
 enum { COST_VALUE = 96, COST_KEY = 112, COST_ARRAY = 96, COST_OBJECT = 224 };
-
-static void
-jansson_decref(json_t **value)
-{
-    json_decref(*value);
-}
 
 /* Counts are bounded by the document's bytes, so the sum cannot overflow 64 bits. */
 static uint64_t
@@ -37,17 +33,13 @@ json_scan_load_text(struct fz_span in, const struct json_scan_limits *limits,
     if (limits->tree_bytes && need > limits->tree_bytes)
         return fz_fail(err, FZ_E_LIMIT, "json: needs about %llu bytes of memory, at most %zu",
                        (unsigned long long)need, limits->tree_bytes);
-    json_error_t why;
-    FZ_CLEANUP(jansson_decref)
-    json_t *tree = json_loadb(text->data + start, len, JSON_DECODE_ANY, &why);
-    if (!tree && json_error_code(&why) == json_error_out_of_memory)
-        return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
-    /* Not the client's fault: the scanner has accepted what jansson refuses. */
+    json_t *tree = json_build(text->data + start, len);
     if (!tree)
-        return fz_fail(err, FZ_E_INTERNAL, "json: scanned well, but not parsed: %s", why.text);
+        return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
+    json_pool_keep(tree);
     if (notes)
         *notes = found;
-    *ret = fz_take(&tree);
+    *ret = tree;
     return FZ_OK;
 }
 
@@ -69,6 +61,20 @@ json_scan_u64(const json_t *value, uint64_t *ret)
     if (!json_is_string(value))
         return false;
     return fz_text_u64(fz_span_make(json_string_value(value), json_string_length(value)), ret);
+}
+
+static int
+append(const char *text, size_t len, void *out)
+{
+    fz_buffer_append(out, text, len);
+    return ((struct fz_buffer *)out)->failed ? -1 : 0;
+}
+
+void
+json_scan_dump(const json_t *value, struct fz_buffer *out)
+{
+    if (json_dump_callback(value, append, out, JSON_COMPACT | JSON_ENCODE_ANY) != 0)
+        out->failed = true;
 }
 
 void

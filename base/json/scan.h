@@ -70,6 +70,10 @@ FZ_MUST_CHECK enum fz_code json_scan_load_text(struct fz_span in,
                                                struct json_scan_notes *notes, json_t **ret,
                                                struct fz_error *err);
 
+/* Append a value on one line; a failure is the buffer's. json_dumps() would give memory of jansson's allocator, which may not be
+ * that of free() (pool.h). */
+void json_scan_dump(const json_t *value, struct fz_buffer *out);
+
 /* Have jansson read its random bytes now: they keep keys that someone chose from making its tables slow. */
 void json_seed(void);
 

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/json/pool.h"
 #include "base/json/scan.h"
 #include "server/child/parts.h"
 #include "server/sandbox/sandbox.h"
@@ -65,6 +66,7 @@ serve_one(struct child *child)
     /* Before the request is looked at: each gets CPU seconds of its own. */
     sandbox_begin_job(child->role, &child->limits);
     enum fz_code code;
+    json_pool_start();
     if (child->inbox.kind == PROTO_SYMBOLICATE && child->role == PROTO_ROLE_REPORTS)
         code = child_symbolicate(child, &err);
     else if (child->inbox.kind == PROTO_GROUP && child->role == PROTO_ROLE_REPORTS)
@@ -75,6 +77,7 @@ serve_one(struct child *child)
         code = child_intake(child, &err);
     else
         return false;
+    json_pool_end();
     /* After a hang-up no one reads it; the loop ends and so does the process. */
     if (code != FZ_OK && !child->hung_up) {
         err.code = code;
@@ -105,6 +108,7 @@ main(void)
     if (!setlocale(LC_CTYPE, "C.UTF-8"))
         setlocale(LC_CTYPE, "C");
     json_seed();
+    json_pool_install();
     enum fz_code code = proto_inbox_init(&child.inbox, &err);
     if (code == FZ_OK)
         code = read_start(&child, &err);

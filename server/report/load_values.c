@@ -28,15 +28,13 @@ const char *
 report_load_dump(struct report_load *l, const json_t *object, const char *key)
 {
     const json_t *value = json_object_get(object, key);
-    char *text = value && !l->failed ? json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY) : NULL;
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text = fz_buffer_make(0);
     /* Without the member this is not a failure. */
-    if (!text) {
-        l->failed = l->failed || value;
+    if (!value || l->failed)
         return NULL;
-    }
-    const char *copy = report_load_keep(l, fz_span_cstr(text));
-    free(text);
-    return copy;
+    json_scan_dump(value, &text);
+    l->failed = text.failed;
+    return l->failed ? NULL : report_load_keep(l, fz_buffer_span(&text));
 }
 
 int64_t

@@ -1,6 +1,8 @@
-/* Whatever the scanner lets through, jansson reads; and it reads the same twice. */
+/* Whatever the scanner lets through, jansson reads, our builder as jansson does; and it reads the same twice. */
 #include <stdlib.h>
+#include <string.h>
 
+#include "base/json/build.h"
 #include "base/json/scan.h"
 #include "base/json/walk.h"
 
@@ -26,6 +28,19 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         json_t *tree = json_loadb(once.data, once.len, JSON_DECODE_ANY, NULL);
         if (!tree)
             abort();
+        struct fz_buffer text = fz_buffer_make(0);
+        fz_buffer_append(&text, once.data, once.len);
+        json_t *built = json_build(text.data, text.len);
+        /* The same members in the same order, and the text is as it was. */
+        char *want = json_dumps(tree, JSON_ENCODE_ANY | JSON_REAL_PRECISION(17));
+        char *got = built ? json_dumps(built, JSON_ENCODE_ANY | JSON_REAL_PRECISION(17)) : NULL;
+        if (!got || strcmp(got, want) != 0 || !json_equal(built, tree) ||
+            !fz_span_equal(fz_buffer_span(&text), fz_buffer_span(&once)))
+            abort();
+        free(want);
+        free(got);
+        fz_buffer_deinit(&text);
+        json_decref(built);
         json_decref(tree);
         /* Repaired text needs no repair, and white space does not matter. */
         if (json_scan(fz_buffer_span(&once), &limits, &twice, &notes, NULL) != FZ_OK ||

@@ -2,6 +2,7 @@
 
 #include <stdarg.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <setjmp.h>
 
@@ -48,6 +49,54 @@ test_load_text(void **state)
     assert_string_equal(fz_buffer_cstr(&text), "before [\"\xef\xbf\xbd\"]");
     json_decref(tree);
     fz_buffer_deinit(&text);
+}
+
+/* Trees of texts as jansson's own parser makes them; dumped, since json_equal() knows no order. */
+static void
+test_built(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {
+        "0",
+        "-0",
+        "-9223372036854775808",
+        "9223372036854775807",
+        "1.5",
+        "-1e-3",
+        "1E+2",
+        "0.1e308",
+        "\"\"",
+        "\"a\"",
+        "true",
+        "false",
+        "null",
+        "[]",
+        "{}",
+        " [ 1 , 2 ] ",
+        "[[],[[]],{}]",
+        "{\"a\":1,\"b\":2,\"a\":{\"c\":[]}}",
+        "{\"\":\"\",\"x\":\"\"}",
+        "[\"\\\"\",\"\\\\\",\"a\\\\\\\"b\",\"\\/System\\/Library\"]",
+        "[\"\\b\\f\\n\\r\\t\",\"\\u0041\\u00e9\\u20ac\\ud83d\\ude00\",\"\xc3\xa9\"]",
+        "{\"\\u0061\\n\":1,\"k\\\"\":{\"\\\\\":2,\"z\":3}}",
+        "{\"\\u0061\":\"\\u0062\",\"a\":\"c\\td\"}",
+    };
+    for (size_t i = 0; i < FZ_ARRAY_LEN(texts); i++) {
+        json_t *tree = NULL, *want = json_loads(texts[i], JSON_DECODE_ANY, NULL);
+        FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text = fz_buffer_make(0);
+        assert_non_null(want);
+        assert_int_equal(
+            json_scan_load_text(fz_span_cstr(texts[i]), &roomy, &text, NULL, &tree, NULL), FZ_OK);
+        char *dumps[] = {json_dumps(want, JSON_ENCODE_ANY), json_dumps(tree, JSON_ENCODE_ANY)};
+        assert_string_equal(dumps[1], dumps[0]);
+        assert_true(json_equal(tree, want));
+        /* Keys ended with a NUL meanwhile. */
+        assert_int_equal(strlen(fz_buffer_cstr(&text)), text.len);
+        free(dumps[0]);
+        free(dumps[1]);
+        json_decref(tree);
+        json_decref(want);
+    }
 }
 
 static void
@@ -166,9 +215,8 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_load),
-        cmocka_unit_test(test_load_text),
-        cmocka_unit_test(test_tree_bytes),
+        cmocka_unit_test(test_load),  cmocka_unit_test(test_load_text),
+        cmocka_unit_test(test_built), cmocka_unit_test(test_tree_bytes),
         cmocka_unit_test(test_u64),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,16 +1,9 @@
 /* Parts of a JSON report that are kept as they came. */
 #include "server/ingest/common/json_member.h"
 
+#include "base/json/scan.h"
 #include "base/json/write.h"
 #include "base/text.h"
-
-static int
-append(const char *bytes, size_t len, void *user)
-{
-    struct fz_buffer *out = user;
-    fz_buffer_append(out, bytes, len);
-    return out->failed ? -1 : 0;
-}
 
 static bool
 is_empty(const json_t *value)
@@ -23,8 +16,8 @@ is_empty(const json_t *value)
 static void
 dump(struct ingest_builder *b, const json_t *value, struct fz_buffer *out)
 {
-    if (json_dump_callback(value, append, out, JSON_COMPACT | JSON_ENCODE_ANY) != 0 || out->failed)
-        b->failed = true;
+    json_scan_dump(value, out);
+    b->failed = b->failed || out->failed;
 }
 
 const char *

@@ -144,9 +144,10 @@ make_event(const struct form *form, const struct limits *limits, struct fz_arena
             is_whole = set_member(event, path, content(form, part)) && is_whole;
         }
     }
-    char *text = event && is_whole ? json_dumps(event, JSON_COMPACT) : NULL;
-    char *copy = text ? fz_arena_strdup(arena, text) : NULL;
-    free(text);
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text = fz_buffer_make(0);
+    if (event && is_whole)
+        json_scan_dump(event, &text);
+    char *copy = text.len && !text.failed ? fz_arena_text(arena, fz_buffer_span(&text)) : NULL;
     if (!copy)
         return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
     *ret = fz_span_cstr(copy);

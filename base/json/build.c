@@ -1,0 +1,249 @@
+/*
+ * One loop over the tokens with a stack of what is open. Commas, colons and white space say nothing any more:
+ *
+ *   {"a": [1, "x\n"]}     {  key a  [  1  x\n  ]  }
+ *
+ * Texts without escapes are copied by jansson from where they are; others are decoded into a buffer before.
+ */
+#include "base/json/build.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buffer.h"
+#include "base/json/scan.h"
+#include "base/text.h"
+
+struct build {
+    char *text;
+    size_t len, pos;
+    json_t *root;
+    json_t *open[JSON_SCAN_DEPTH_MAX]; /* borrowed: each is in its parent */
+    size_t depth;
+    char *key; /* of the member that comes; NULL: none has come yet */
+    struct fz_buffer decoded, decoded_key;
+    bool failed;
+};
+
+/* ---- texts ----------------------------------------------------------------------------------- */
+
+static unsigned
+hex4(const char *digits)
+{
+    unsigned unit = 0;
+    for (size_t i = 0; i < 4; i++)
+        unit = unit << 4 | (unsigned)fz_text_hex_digit(digits[i]);
+    return unit;
+}
+
+static size_t
+put_utf8(char *out, unsigned c)
+{
+    if (c < 0x80) {
+        out[0] = (char)c;
+        return 1;
+    }
+    if (c < 0x800) {
+        out[0] = (char)(0xc0 | c >> 6);
+        out[1] = (char)(0x80 | (c & 0x3f));
+        return 2;
+    }
+    if (c < 0x10000) {
+        out[0] = (char)(0xe0 | c >> 12);
+        out[1] = (char)(0x80 | (c >> 6 & 0x3f));
+        out[2] = (char)(0x80 | (c & 0x3f));
+        return 3;
+    }
+    out[0] = (char)(0xf0 | c >> 18);
+    out[1] = (char)(0x80 | (c >> 12 & 0x3f));
+    out[2] = (char)(0x80 | (c >> 6 & 0x3f));
+    out[3] = (char)(0x80 | (c & 0x3f));
+    return 4;
+}
+
+/* Without its escapes, in `out`; NULL: out of memory. No escape is shorter than what it stands for. */
+static char *
+decode(const char *in, size_t len, struct fz_buffer *out)
+{
+    static const char names[] = "bfnrt", values[] = "\b\f\n\r\t";
+    fz_buffer_clear(out);
+    char *start = fz_buffer_room(out, len), *to = start;
+    for (size_t i = 0; start && i < len;) {
+        if (in[i] != '\\') {
+            *to++ = in[i++];
+            continue;
+        }
+        char c = in[i + 1];
+        const char *name = strchr(names, c);
+        i += 2;
+        if (c != 'u') {
+            *to++ = name ? values[name - names] : c;
+            continue;
+        }
+        unsigned unit = hex4(in + i);
+        i += 4;
+        /* The scanner has left pairs only. */
+        if (unit >= 0xd800 && unit < 0xdc00) {
+            unit = 0x10000 + ((unit - 0xd800) << 10) + (hex4(in + i + 2) - 0xdc00);
+            i += 6;
+        }
+        to += put_utf8(to, unit);
+    }
+    if (start)
+        fz_buffer_grow_to(out, to);
+    return start;
+}
+
+/* The string at `pos`, which moves behind it: its bytes without quotes. */
+static struct fz_span
+take_string(struct build *b, bool *ret_escaped)
+{
+    size_t start = b->pos + 1, end = start;
+    *ret_escaped = false;
+    for (;;) {
+        const char *quote = memchr(b->text + end, '"', b->len - end);
+        size_t at = quote ? (size_t)(quote - b->text) : b->len, slashes = at;
+        /* One that an odd number of backslashes precedes is a part of the string. */
+        while (slashes > start && b->text[slashes - 1] == '\\')
+            slashes--;
+        end = at + 1;
+        if ((at - slashes) % 2 == 0 || !quote) {
+            b->pos = end;
+            *ret_escaped = slashes < at || memchr(b->text + start, '\\', at - start) != NULL;
+            return fz_span_make(b->text + start, at - start);
+        }
+    }
+}
+
+/* ---- values ---------------------------------------------------------------------------------- */
+
+/* Put `value` (taken) where it belongs. */
+static void
+attach(struct build *b, json_t *value)
+{
+    json_t *parent = b->depth ? b->open[b->depth - 1] : NULL;
+    if (!value) {
+        b->failed = true;
+    } else if (!parent) {
+        b->root = value;
+    } else if (json_is_array(parent)) {
+        b->failed = json_array_append_new(parent, value) != 0;
+    } else {
+        b->failed = json_object_set_new_nocheck(parent, b->key, value) != 0;
+        b->key = NULL;
+    }
+}
+
+static json_t *
+make_number(struct build *b)
+{
+    const char *start = b->text + b->pos;
+    bool is_negative = *start == '-', is_int = true;
+    uint64_t value = 0;
+    size_t end = b->pos + is_negative;
+    for (; end < b->len; end++) {
+        char c = b->text[end];
+        if (c >= '0' && c <= '9')
+            value = value * 10 + (uint64_t)(c - '0');
+        else if (c == '.' || c == 'e' || c == 'E' || c == '+' || c == '-')
+            is_int = false;
+        else
+            break;
+    }
+    b->pos = end;
+    /* The scanner has made texts of those that are too large. */
+    if (!is_int)
+        return json_real(strtod(start, NULL));
+    return json_integer((json_int_t)(is_negative ? 0 - value : value));
+}
+
+static void
+take_text(struct build *b)
+{
+    bool is_escaped;
+    struct fz_span in = take_string(b, &is_escaped);
+    bool is_key = b->depth && !b->key && json_is_object(b->open[b->depth - 1]);
+    char *text = b->text + ((const char *)in.data - b->text);
+    size_t len = in.len;
+    if (is_escaped) {
+        struct fz_buffer *out = is_key ? &b->decoded_key : &b->decoded;
+        text = decode(text, in.len, out);
+        b->failed = !text;
+        len = out->len;
+    }
+    if (b->failed)
+        return;
+    if (!is_key) {
+        attach(b, json_stringn_nocheck(text, len));
+        return;
+    }
+    /* jansson wants a NUL after it, and the quote is not needed any more; it comes back later. */
+    text[len] = '\0';
+    b->key = text;
+}
+
+static void
+open_container(struct build *b, bool is_object)
+{
+    json_t *made = is_object ? json_object() : json_array();
+    attach(b, made);
+    /* The scanner's limit is not above this one. */
+    if (!b->failed && b->depth < FZ_ARRAY_LEN(b->open))
+        b->open[b->depth++] = made;
+    b->pos++;
+}
+
+static void
+take_token(struct build *b)
+{
+    char c = b->text[b->pos];
+    char *key = b->key;
+    switch (c) {
+    case '"':
+        take_text(b);
+        break;
+    case '{':
+    case '[':
+        open_container(b, c == '{');
+        break;
+    case '}':
+    case ']':
+        b->depth--;
+        b->pos++;
+        break;
+    case 't':
+        attach(b, json_true());
+        b->pos += strlen("true");
+        break;
+    case 'f':
+        attach(b, json_false());
+        b->pos += strlen("false");
+        break;
+    case 'n':
+        attach(b, json_null());
+        b->pos += strlen("null");
+        break;
+    default:
+        if (c == '-' || (c >= '0' && c <= '9'))
+            attach(b, make_number(b));
+        else
+            b->pos++; /* white space, a comma, a colon */
+    }
+    /* Its value has come. */
+    if (key && !b->key && key != b->decoded_key.data)
+        key[strlen(key)] = '"';
+}
+
+json_t *
+json_build(char *text, size_t len)
+{
+    struct build b = {.text = text, .len = len};
+    while (b.pos < b.len && !b.failed)
+        take_token(&b);
+    fz_buffer_deinit(&b.decoded);
+    fz_buffer_deinit(&b.decoded_key);
+    if (!b.failed)
+        return b.root;
+    json_decref(b.root);
+    return NULL;
+}
