@@ -25,9 +25,16 @@
 #include "server/resolve/values.h"
 #include "symbolicator/symbolicator.h"
 
+/* Whose code an image is: each frame asks, and it takes a hundred comparisons. */
+struct known_origin {
+    bool is_known, is_own;
+    size_t n_files; /* that it had then: a dSYM makes a difference */
+};
+
 struct resolver {
     struct report *report;
-    bool has_cpu; /* what the process ran on is known */
+    struct known_origin *origins; /* of the images */
+    bool has_cpu;                 /* what the process ran on is known */
     uint32_t cputype;
     struct fz_arena *arena;
     struct resolve_images images;
@@ -213,6 +220,17 @@ is_return_address(const struct report_frame *frame, bool is_top)
            (frame->adjust == REPORT_ADJUST_AUTO && !is_top);
 }
 
+static bool
+is_own(struct resolver *r, size_t number)
+{
+    struct known_origin *known = &r->origins[number];
+    size_t n_files = r->report->images[number].n_files;
+    if (!known->is_known || known->n_files != n_files)
+        *known = (struct known_origin){
+            true, group_origin_is_own(group_image_origin(r->report, number)), n_files};
+    return known->is_own;
+}
+
 /* Name a frame that was located; `caller` is the next older one, NULL if there is none. */
 static enum fz_code
 resolve_frame(struct resolver *r, struct report_frame *frame, const struct report_frame *caller,
@@ -224,7 +242,7 @@ resolve_frame(struct resolver *r, struct report_frame *frame, const struct repor
     if (frame->image < 0) {
         frame->status = REPORT_FRAME_UNKNOWN_IMAGE;
     } else {
-        frame->in_app = group_origin_is_own(group_image_origin(r->report, (size_t)frame->image));
+        frame->in_app = is_own(r, (size_t)frame->image);
         code = name_frame(r, frame, caller, is_return, err);
     }
     /* The reporter's own names are the last choice: they lack files and lines. */
@@ -368,6 +386,9 @@ resolve_report(struct report *report, resolve_find_fn find, void *user,
                                       .user = user,
                                       .wants_binaries = options && options->values},
                            .stacks = resolve_stacks_make()};
+    r->origins = fz_arena_array(arena, report->n_images, sizeof(*r->origins));
+    if (!r->origins)
+        return fz_arena_fail(arena, err);
     enum fz_code code = resolve_images_init(&r->images, report, arena, err);
     if (code == FZ_OK)
         code = report_image_map_make(report, arena, &r->map, err);

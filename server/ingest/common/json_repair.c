@@ -217,7 +217,15 @@ ingest_json_load_repaired(struct ingest_builder *b, struct fz_span body, const c
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer buffer = fz_buffer_make(0);
     struct ingest_repair repair = {0};
     struct fz_span text;
-    enum fz_code code = ingest_json_check(body, b->limits, need, &buffer, &text, &repair, err);
+    /* Nearly all need no repair, and are not scanned twice. */
+    enum fz_code code = need(body, NULL);
+    if (code == FZ_OK)
+        code = ingest_json_load(b, body, NULL, ret, err);
+    else
+        code = FZ_E_MALFORMED;
+    if (code != FZ_E_MALFORMED)
+        return code;
+    code = ingest_json_check(body, b->limits, need, &buffer, &text, &repair, err);
     if (code != FZ_OK)
         return code;
     note_repair(b, what, &repair);
