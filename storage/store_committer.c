@@ -222,7 +222,8 @@ store_committer_submit(struct store_committer *committer, struct store_report_ne
         return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
     *node = (struct waiting){.packed.item = item, .done = done, .user = user};
     /* Here and not on the committing thread: callers are many. */
-    enum fz_code code = store_pack(item->body, &node->packed.body, &node->packed.body_len, err);
+    enum fz_code code =
+        store_pack(item->body, NULL, &node->packed.body, &node->packed.body_len, err);
     if (code == FZ_OK)
         code = enqueue(committer, node, err);
     if (code != FZ_OK) {

@@ -244,9 +244,11 @@ prepare(struct store *store, struct ending *ending, struct fz_arena *arena, stru
 {
     const struct store_job *job = ending->end->job;
     struct store_report_done *done = &ending->done;
-    enum fz_code code = store_pack(done->result, &ending->result, &ending->result_len, err);
+    enum fz_code code =
+        store_pack(done->result, &store->packer, &ending->result, &ending->result_len, err);
     if (code == FZ_OK && done->stripped.len)
-        code = store_pack(done->stripped, &ending->stripped, &ending->stripped_len, err);
+        code = store_pack(done->stripped, &store->packer, &ending->stripped, &ending->stripped_len,
+                          err);
     if (code == FZ_OK)
         code = store_learned_news(store, job, done, arena, err);
     if (code == FZ_OK)

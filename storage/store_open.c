@@ -55,6 +55,7 @@ store_close(struct store *store)
     sql_close(store->sql);
     store_drop_columns(store);
     store_term_cache_destroy(store->terms);
+    store_packer_free(store->packer);
     free(store);
 }
 

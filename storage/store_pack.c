@@ -19,22 +19,55 @@ store_freep(void **memory)
     free(*memory);
 }
 
-enum fz_code
-store_pack(struct fz_span bytes, void **ret, size_t *ret_len, struct fz_error *err)
+struct store_packer {
+    ZSTD_CCtx *ctx;
+};
+
+void
+store_packer_free(struct store_packer *packer)
 {
+    if (packer)
+        ZSTD_freeCCtx(packer->ctx);
+    free(packer);
+}
+
+static struct store_packer *
+packer_make(void)
+{
+    struct store_packer *packer = calloc(1, sizeof(*packer));
+    if (packer)
+        packer->ctx = ZSTD_createCCtx();
+    if (packer && packer->ctx)
+        return packer;
+    store_packer_free(packer);
+    return NULL;
+}
+
+static void
+packer_freep(struct store_packer **packer)
+{
+    store_packer_free(*packer);
+}
+
+enum fz_code
+store_pack(struct fz_span bytes, struct store_packer **packer, void **ret, size_t *ret_len,
+           struct fz_error *err)
+{
+    FZ_CLEANUP(packer_freep) struct store_packer *own = NULL;
     size_t room = ZSTD_compressBound(bytes.len);
-    ZSTD_CCtx *ctx = ZSTD_createCCtx();
-    void *packed = ZSTD_isError(room) || !ctx ? NULL : malloc(room);
-    if (!packed) {
-        ZSTD_freeCCtx(ctx);
+    if (!packer)
+        packer = &own;
+    if (!*packer)
+        *packer = packer_make();
+    void *packed = ZSTD_isError(room) || !*packer ? NULL : malloc(room);
+    if (!packed)
         return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
-    }
+    ZSTD_CCtx *ctx = (*packer)->ctx;
     ZSTD_CCtx_setParameter(ctx, ZSTD_c_compressionLevel, PACK_LEVEL);
     /* SQLite's pages have no checksum, and bytes that do not compress would decode to anything. */
     ZSTD_CCtx_setParameter(ctx, ZSTD_c_checksumFlag, 1);
     size_t len =
         ZSTD_compress2(ctx, packed, room, bytes.len ? (const void *)bytes.data : "", bytes.len);
-    ZSTD_freeCCtx(ctx);
     if (ZSTD_isError(len)) {
         free(packed);
         return fz_fail(err, FZ_E_NO_MEMORY, "cannot compress: %s", ZSTD_getErrorName(len));

@@ -12,6 +12,8 @@
 
 enum { STORE_SET_KINDS = 2 };
 
+struct store_packer; /* of store_pack() */
+
 struct store {
     struct sql *sql;
     struct blob_store *blobs;            /* borrowed; NULL = not checked */
@@ -24,8 +26,9 @@ struct store {
     struct store_fact_cache *fact_cache; /* of store_fact_cache.h; borrowed; NULL = none */
     unsigned usage_slot;                 /* where this connection counts usage and changes */
     int64_t swept_sets[STORE_SET_KINDS]; /* the last set that store_sweep_rows() looked at */
-    int64_t swept_ms;          /* monotonic: when transient reports were last cleared away */
-    struct fz_columns columns; /* of store_set_columns() */
+    int64_t swept_ms;            /* monotonic: when transient reports were last cleared away */
+    struct fz_columns columns;   /* of store_set_columns() */
+    struct store_packer *packer; /* of results; owned */
     char *select_report, *update_report; /* what they make of two statements; owned */
 };
 
@@ -44,9 +47,11 @@ bool store_is_id(const char *text);
 /* 64 lower-case hex digits. */
 bool store_is_sha256(const char *text);
 
-/* A zstd frame that carries its length; *ret is malloc'ed, owned by the caller. */
-FZ_MUST_CHECK enum fz_code store_pack(struct fz_span bytes, void **ret, size_t *ret_len,
-                                      struct fz_error *err);
+/* A zstd frame that carries its length; *ret is malloc'ed, owned by the caller. `packer` may be NULL; what it points to is made
+ * by the first call, serves the next ones, and ends with store_packer_free(): its tables are a megabyte of new memory. */
+FZ_MUST_CHECK enum fz_code store_pack(struct fz_span bytes, struct store_packer **packer,
+                                      void **ret, size_t *ret_len, struct fz_error *err);
+void store_packer_free(struct store_packer *packer);
 FZ_MUST_CHECK enum fz_code store_unpack(struct fz_span packed, struct fz_arena *arena,
                                         struct fz_span *ret, struct fz_error *err);
 /* From the first STORE_PACK_HEADER bytes: how long it is unpacked; 0 if they do not say. */

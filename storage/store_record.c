@@ -90,8 +90,9 @@ prepare_stack(struct store *store, int64_t project_id, const struct store_groupi
     enum fz_code code =
         sql_number(store->sql, "SELECT key FROM stacks WHERE project_id = $1 AND sha256 = $2", args,
                    FZ_ARRAY_LEN(args), NULL, &known, err);
-    return code == FZ_OK && !known ? store_pack(grouping->stack, &ret->stack, &ret->stack_len, err)
-                                   : code;
+    return code == FZ_OK && !known
+               ? store_pack(grouping->stack, &store->packer, &ret->stack, &ret->stack_len, err)
+               : code;
 }
 
 static void

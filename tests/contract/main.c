@@ -43,7 +43,7 @@ contract_insert(struct store *store, struct store_report_new *items, size_t n, s
     enum fz_code code = FZ_OK;
     for (size_t i = 0; code == FZ_OK && i < n; i++) {
         packed[i].item = &items[i];
-        code = store_pack(items[i].body, &packed[i].body, &packed[i].body_len, err);
+        code = store_pack(items[i].body, NULL, &packed[i].body, &packed[i].body_len, err);
     }
     if (code == FZ_OK)
         code = store_report_insert_packed(store, packed, n, err);
