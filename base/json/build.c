@@ -94,7 +94,7 @@ decode(const char *in, size_t len, struct fz_buffer *out)
     return start;
 }
 
-/* The string at `pos`, which moves behind it: its bytes without quotes. */
+/* The string at `pos`, which moves past it: its bytes without quotes. */
 static struct fz_span
 take_string(struct build *b, bool *ret_escaped)
 {
