@@ -59,17 +59,23 @@ child_process_signalled(struct child_process *child, int number, const struct ru
 }
 
 bool
-child_process_reap(struct child_process *child, int *ret_status, struct rusage *ret_used)
+child_process_has_ended(const struct child_process *child)
 {
     siginfo_t info = {.si_pid = 0};
-    for (int64_t waited = 0; info.si_pid == 0 && waited < EXIT_WAIT_MS; waited += EXIT_STEP_MS) {
-        /* Not reaped yet: while its number is taken, its group can be killed. */
-        if (waitid(P_PID, (id_t)child->pid, &info, WEXITED | WNOHANG | WNOWAIT) != 0)
-            info.si_pid = 0;
-        if (info.si_pid == 0)
-            fz_time_sleep_ms(EXIT_STEP_MS);
+    /* It stays to be reaped: while its number is taken, its group can be killed. */
+    return waitid(P_PID, (id_t)child->pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+           info.si_pid == child->pid;
+}
+
+bool
+child_process_reap(struct child_process *child, int *ret_status, struct rusage *ret_used)
+{
+    bool ended = child_process_has_ended(child);
+    for (int64_t waited = 0; !ended && waited < EXIT_WAIT_MS; waited += EXIT_STEP_MS) {
+        fz_time_sleep_ms(EXIT_STEP_MS);
+        ended = child_process_has_ended(child);
     }
-    if (info.si_pid != child->pid)
+    if (!ended)
         return false;
     child_process_kill(child);
     bool got = wait4(child->pid, ret_status, 0, ret_used) == child->pid;

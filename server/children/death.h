@@ -10,6 +10,9 @@
 /* Kill the child, and whatever it could start if the kernel lacks the locks against that. */
 void child_process_kill(const struct child_process *child);
 
+/* Has it ended? Its connection may be open for longer, if a process that it has started holds it. */
+bool child_process_has_ended(const struct child_process *child);
+
 /* Wait for the end of a child whose connection is closed. It gets a moment, since the kernel closes the socket before the
  * process can be waited for. False: it still runs. */
 bool child_process_reap(struct child_process *child, int *ret_status, struct rusage *ret_used);

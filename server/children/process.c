@@ -239,6 +239,8 @@ child_process_send(struct child_process *child, enum proto_kind kind, const stru
             code = proto_send_until(child->sock, step, &packet, err);
         if (code != FZ_E_UNAVAILABLE || !child_process_runs(child))
             break;
+        if (child_process_has_ended(child))
+            return FZ_OK;
     }
     /* The next receive reports a dead child, with the reason. */
     return code == FZ_E_NOT_FOUND ? FZ_OK : code;
@@ -305,16 +307,18 @@ receive(struct child_process *child, bool *ret_was_ready, struct fz_error *err)
         enum fz_code code = wait_step(child, &step, err);
         if (code != FZ_OK)
             return code;
-        code = proto_receive(child->sock, step, false, &child->inbox, err);
+        bool has_ended = child_process_has_ended(child);
+        code = proto_receive(child->sock, has_ended ? 0 : step, false, &child->inbox, err);
         if (code == FZ_OK && child->inbox.kind == PROTO_READY && !child->is_ready) {
             code = become_ready(child, err);
             *ret_was_ready = true;
         }
         if (code == FZ_OK)
             return FZ_OK;
-        if (code == FZ_E_UNAVAILABLE)
+        /* What it has started may keep the connection open after its end; what it had sent before is read first. */
+        if (code == FZ_E_UNAVAILABLE && !has_ended)
             continue;
-        if (code == FZ_E_NOT_FOUND)
+        if (code == FZ_E_NOT_FOUND || code == FZ_E_UNAVAILABLE)
             return report_death(child, err);
         child_process_stop(child);
         child->died = code == FZ_E_MALFORMED;

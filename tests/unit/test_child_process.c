@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include <cmocka.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -172,13 +173,74 @@ test_tick_can_end_it(void **state FZ_UNUSED)
     assert_false(child_process_runs(&child));
 }
 
+/* A child that starts another process, as one that was taken over could where the kernel has none of the locks against it.
+ * That one holds the connection and reads nothing; the child ends at once. */
+static void
+start_with_grandchild(struct child_process *child)
+{
+    struct fz_error err;
+    int socks[2];
+    assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, socks), 0);
+    *child = (struct child_process){.sock = socks[0], .is_ready = true, .pid = fork()};
+    assert_true(child->pid >= 0);
+    if (child->pid == 0) {
+        setpgid(0, 0);
+        fz_closep(&socks[0]); /* else its own copy would keep the pair open */
+        if (fork() == 0) {
+            alarm(60);
+            for (;;)
+                pause();
+        }
+        _exit(3);
+    }
+    fz_closep(&socks[1]);
+    assert_int_equal(proto_inbox_init(&child->inbox, &err), FZ_OK);
+    child_process_begin(child, 60);
+}
+
+/* Does the other end of the connection close within 10 s: is nobody left who holds it? */
+static bool
+ends(int sock)
+{
+    struct pollfd peer = {.fd = sock, .events = POLLIN};
+    return poll(&peer, 1, 10 * 1000) == 1 && (peer.revents & POLLHUP);
+}
+
+/* Its parent does not wait for what the child has left behind, and ends it. */
+static void
+test_grandchild_holds_the_connection(void **state FZ_UNUSED)
+{
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer body = fz_buffer_make(0);
+    for (size_t i = 0; i < PROTO_PACKET_MAX / 2; i++)
+        fz_buffer_char(&body, 'x');
+    for (int sends = 0; sends < 2; sends++) {
+        struct child_process child;
+        struct fz_error err;
+        enum fz_code code = FZ_OK;
+        int64_t began_ms = fz_time_monotonic_ms();
+        start_with_grandchild(&child);
+        FZ_CLEANUP(fz_closep) int watched = dup(child.sock);
+        for (int i = 0; sends && i < 8 && code == FZ_OK; i++) /* more than the buffer holds */
+            code = child_process_send(&child, PROTO_INDEX_IS, &body, NULL, 0, &err);
+        assert_int_equal(code, FZ_OK);
+        assert_int_equal(child_process_next(&child, &err), FZ_E_MALFORMED);
+        assert_string_equal(err.text, "the process that read it ended with status 3");
+        assert_true(child.died);
+        assert_true(ends(watched));
+        assert_in_range(fz_time_monotonic_ms() - began_ms, 0, 50 * 1000);
+    }
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_deadline),         cmocka_unit_test(test_deadline_of_send),
-        cmocka_unit_test(test_version_in_start), cmocka_unit_test(test_backoff),
+        cmocka_unit_test(test_deadline),
+        cmocka_unit_test(test_deadline_of_send),
+        cmocka_unit_test(test_version_in_start),
+        cmocka_unit_test(test_backoff),
         cmocka_unit_test(test_tick_can_end_it),
+        cmocka_unit_test(test_grandchild_holds_the_connection),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
