@@ -26,9 +26,9 @@ on_write(void *user, uint64_t offset FZ_UNUSED, struct fz_span bytes,
 }
 
 static enum fz_code
-on_end(void *user, bool is_whole, struct fz_error *err FZ_UNUSED)
+on_end(void *user, enum sym_member_state state, struct fz_error *err FZ_UNUSED)
 {
-    fz_buffer_text(user, is_whole ? ";" : "(broken);");
+    fz_buffer_text(user, state == SYM_MEMBER_WHOLE ? ";" : "(broken);");
     return FZ_OK;
 }
 
