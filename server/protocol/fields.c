@@ -149,7 +149,9 @@ proto_i64(struct proto_coder *c, int64_t *value)
 void
 proto_flag(struct proto_coder *c, bool *value)
 {
-    *value = code_uint(c, *value, 1) != 0;
+    uint64_t flag = code_uint(c, *value, 1);
+    proto_expect(c, flag <= 1);
+    *value = flag != 0;
 }
 
 unsigned
