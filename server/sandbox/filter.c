@@ -19,6 +19,12 @@
 #include "base/attr.h"
 #include "server/sandbox/locks.h"
 
+/* libseccomp's macros for arguments leave a parameter and a member out. */
+#ifdef __clang__
+#pragma clang diagnostic ignored "-Wc23-extensions"
+#pragma clang diagnostic ignored "-Wmissing-field-initializers"
+#endif
+
 enum { MAP_KIND = 0x0f }; /* of the flags of mmap(): shared or private */
 
 /* Whatever its arguments are, it affects the process alone and what it was given. */

@@ -18,6 +18,7 @@ foreach(name macho_compressed macho_kinds symbol_map)
   fz_unit_test(${name} fz_symbolicator fz_macho_writer fz_dwarf_text PkgConfig::ZLIB)
 endforeach()
 
+fz_unit_test(symbol_maps fz_symbolicator)
 fz_unit_test(process fz_symbolicator)
 foreach(name unwind_chain unwind_code unwind_tables)
   fz_unit_test(${name} fz_symbolicator)

@@ -23,7 +23,7 @@ static struct fz_span
 strip(struct fz_span body, struct report *ret)
 {
     struct fz_error err;
-    struct fz_span out;
+    struct fz_span out = {NULL, 0};
     if (ingest_parse(body, &limits, &arena, ret, &err) != FZ_OK ||
         ingest_strip(body, NULL, &limits, ret, &arena, &out, &err) != FZ_OK)
         fail_msg("%s", err.text);
