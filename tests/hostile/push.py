@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """Damaged dSYMs, Mach-Os and archives through a real server: no process of it dies, every upload gets a verdict.
 
-usage: push.py --framezero BINARY [--count N] [--alone N] [--seed N] [--data FOLDER] [FOLDER or FILE...]
+usage: push.py --framezero BINARY [--count N] [--alone N] [--seconds N] [--seed N] [--data FOLDER] [FOLDER or FILE...]
 
 N files (default 2,000) have one field of a header changed, are cut at one, or have bytes changed. They are sent over four
 connections that are kept alive, 100 in a zip, or (--alone, default a tenth) each as a request of its own, half of these as
 damaged archives. Afterwards no process but the children of workers may have ended, no child of a worker have died, no job be
-in quarantine, and the sample must be taken. --data names a folder that is fast (/dev/shm) for large counts.
+in quarantine, and the sample must be taken. --seconds ends the sending earlier. --data names a folder that is fast (/dev/shm) for large counts.
 """
 
 import argparse
@@ -99,16 +99,22 @@ class Push:
                     if attempt:
                         self.wrong.append(f"no answer: {error!r}")
 
-    def run(self, bodies):
+    def run(self, bodies, end):
+        """Returns how many were sent before the end."""
         senders = [threading.Thread(target=self.send, daemon=True) for _ in range(SENDERS)]
         for sender in senders:
             sender.start()
+        n = 0
         for body in bodies:
             self.todo.put(body)
+            n += 1
+            if time.monotonic() > end:
+                break
         for _ in senders:
             self.todo.put(None)
         for sender in senders:
             sender.join()
+        return n
 
 
 def metrics(server):
@@ -131,6 +137,7 @@ def main():
     parser.add_argument("--framezero", required=True)
     parser.add_argument("--count", type=int, default=2000)
     parser.add_argument("--alone", type=int, default=-1)
+    parser.add_argument("--seconds", type=float, default=float("inf"))
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--data", default=None)
     parser.add_argument("paths", nargs="*")
@@ -142,10 +149,12 @@ def main():
         server.own_data = True
         main_pids = [server.process.pid, *server.pids_of("serve"), *server.pids_of("worker")]
         push, began = Push(server), time.monotonic()
-        push.run(maker.file() if i % 2 else maker.damaged_zip() for i in range(alone))
+        end = began + options.seconds
+        # At most half of the time: each takes a process of its own.
+        alone = push.run((maker.file() if i % 2 else maker.damaged_zip() for i in range(alone)), began + options.seconds / 2)
         alone_s = time.monotonic() - began
         in_zips = options.count - alone
-        push.run(maker.zip(min(IN_ONE, in_zips - i)) for i in range(0, in_zips, IN_ONE))
+        in_zips = min(in_zips, IN_ONE * push.run((maker.zip(min(IN_ONE, in_zips - i)) for i in range(0, in_zips, IN_ONE)), end))
         took_s = time.monotonic() - began
         after = drained(server)
         wrong = push.wrong
@@ -159,8 +168,8 @@ def main():
             wrong.append(f"the sample afterwards: {status} {answer}")
         if server.terminate() != 0:
             wrong.append("serve did not end well")
-        print(f"{alone} files as requests of their own: {alone / max(alone_s, 1e-3):.0f}/s; {options.count} in all: "
-              f"{options.count / took_s:.0f}/s; answers {dict(sorted(push.answers.items()))}; "
+        print(f"{alone} files as requests of their own: {alone / max(alone_s, 1e-3):.0f}/s; {alone + in_zips} in all: "
+              f"{(alone + in_zips) / took_s:.0f}/s; answers {dict(sorted(push.answers.items()))}; "
               f"symbol files {after['symbols']:.0f}; wrong: {len(wrong)}")
         for text in wrong[:20]:
             print(f"  WRONG {text}")
