@@ -189,6 +189,25 @@ test_request(void **state FZ_UNUSED)
                      FZ_E_MALFORMED);
 }
 
+/* A flag is 0 or 1: the fuzzer found one of 56 in info_flag_56, at byte 0xf0, which was read as 1. */
+static void
+test_flag(void **state FZ_UNUSED)
+{
+    const struct proto_issue issue = {.stack = fz_span_cstr("s"), .title = "t", .label = "l"};
+    const size_t at = 4 + 1 + 2 * PROTO_HASH;
+    static const uint8_t flags[] = {0, 1, 2, 56, 255};
+    FZ_CLEANUP(fz_arena_deinit) struct fz_arena arena = fz_arena_make(1 << 16);
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer body = fz_buffer_make(0);
+    struct proto_issue got;
+    proto_issue_encode(&issue, &body);
+    for (size_t i = 0; i < sizeof(flags); i++) {
+        body.data[at] = flags[i];
+        enum fz_code code = proto_issue_decode(fz_buffer_span(&body), &arena, &got, NULL);
+        assert_int_equal(code, flags[i] <= 1 ? FZ_OK : FZ_E_MALFORMED);
+        assert_true(code != FZ_OK || got.is_placeholder == flags[i]);
+    }
+}
+
 int
 main(void)
 {
@@ -197,6 +216,7 @@ main(void)
         cmocka_unit_test_setup_teardown(test_refused, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_too_much, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_request, set_up, tear_down),
+        cmocka_unit_test(test_flag),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
