@@ -42,7 +42,8 @@ enum {
     HTTP_ROUTE_ETAG = 16,    /* its 200 carries an ETag, and If-None-Match is answered with 304 */
     HTTP_ROUTE_QUICK = 32,   /* the handler never waits: it runs on the HTTP
                                thread, and answers while everything else hangs */
-    HTTP_ROUTE_SEARCH = 64,  /* a GET that may count all reports of a project: as many at once as there are cores */
+    HTTP_ROUTE_SEARCH =
+        64, /* a GET that may count all reports of a project: as many at once as there are cores */
 };
 
 struct http_route {

@@ -37,8 +37,9 @@ struct http_server {
     const char *cors_origins; /* NULL = none */
     struct limits limits;
     struct http_proxies proxies;
-    struct metrics *metrics;              /* NULL once the server has ended */
-    struct http_pool *readers, *searchers, *handlers; /* for GET; for HTTP_ROUTE_SEARCH; for the rest */
+    struct metrics *metrics; /* NULL once the server has ended */
+    struct http_pool *readers, *searchers,
+        *handlers; /* for GET; for HTTP_ROUTE_SEARCH; for the rest */
     struct http_pool *body_threads, *file_threads;
     struct http_pool *stream_threads; /* for what streamed answers produce */
     pthread_t sweeper;

@@ -2,7 +2,7 @@
 """Taking reports in under load: how many, how long, and what it costs, with ratios to the least that does the same.
 
     bench/ingest.py [--framezero BIN] [--peer BIN] [--work DIR] [--database URL] [--clients N] [--seconds S] [--rounds N]
-                    [--only acks,overload,latency,work] [--soak MINUTES] [--json FILE]
+                    [--only acks,overload,latency,work,scrub] [--soak MINUTES] [--json FILE]
 
 acks      Reports of 17 KB are acknowledged when they are on disk. The peers (support/acks_peer.c) are libmicrohttpd and one
           SQLite table, without tokens, checks and jobs: "loop" commits each report, "grouped" all that wait, as framezero does.
@@ -11,6 +11,7 @@ acks      Reports of 17 KB are acknowledged when they are on disk. The peers (su
 overload  Five times as many requests as were acknowledged: goodput, the slowest refusal, and the memory of all processes (PSS,
           what several share counts once).
 latency   200 reports a second with a warm index, from the POST to the symbolicated report (?wait).
+scrub     What scrubbing takes of a child's work, for the reports of tests/golden, by format (support/scrub_share.c).
 work      KSCrash reports of 120 KB, per second of CPU of the worker and its children.
 soak      1,000 reports a second for so many minutes: memory and descriptors of all processes, once a minute.
 """
@@ -257,6 +258,25 @@ def work(args, tools, folder):
         server.stop()
 
 
+def scrub(_, tools, folder):
+    """Of each format in tests/golden, the sum of its reports, and the sample's KSCrash report."""
+    path = pathlib.Path(folder) / "kscrash.json"
+    path.write_text(json.dumps(kscrash_report()), encoding="utf-8")
+    found = {}
+    for name in sorted(one.name for one in (TOP / "tests" / "golden").iterdir() if one.is_dir()) + ["120 KB of KSCrash"]:
+        files = [str(path)] if " " in name else sorted(str(one) for one in (TOP / "tests" / "golden" / name).glob("*/input*"))
+        done = subprocess.run([str(tools / "bench_scrub_share"), *files], capture_output=True, text=True, check=True)
+        rows = [line.split(" ", 2) for line in done.stdout.splitlines()]
+        if not rows:
+            continue
+        shares = [float(own) / float(whole) for whole, own, _ in rows]
+        own_us = sum(float(own) for _, own, _ in rows) / len(rows)
+        found[name] = {"us": own_us, "share": own_us * len(rows) / sum(float(whole) for whole, _, _ in rows)}
+        print(f"scrub      {name:18} {own_us:6.1f} us a report, {100 * found[name]['share']:5.2f} % of the child's work on "
+              f"{len(rows)} reports, {100 * max(shares):5.2f} % of one")
+    return found
+
+
 def soak(args, tools, body):
     server = Framezero(args.framezero, args.work, args.database, workers=None)
     try:
@@ -280,7 +300,7 @@ def main():
     parser.add_argument("--clients", type=int, default=32)
     parser.add_argument("--seconds", type=float, default=5)
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--only", default="acks,overload,latency,work", help="parts, with commas between them")
+    parser.add_argument("--only", default="acks,overload,latency,work,scrub", help="parts, with commas between them")
     parser.add_argument("--soak", type=int, default=0, help="minutes")
     parser.add_argument("--json", help="write the figures to this file")
     args = parser.parse_args()
@@ -291,7 +311,8 @@ def main():
     with tempfile.TemporaryDirectory(dir=args.work) as folder:
         body = os.path.join(folder, "report.json")
         pathlib.Path(body).write_bytes(make_body())
-        parts = {"acks": (acks, body), "overload": (overload, body), "latency": (latency, folder), "work": (work, folder)}
+        parts = {"acks": (acks, body), "overload": (overload, body), "latency": (latency, folder), "work": (work, folder),
+                 "scrub": (scrub, folder)}
         for name in [] if args.soak else args.only.split(","):
             part, where = parts[name]
             found[name] = part(args, tools, where)
