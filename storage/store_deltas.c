@@ -26,6 +26,8 @@ struct store_delta {
     int64_t n_users; /* of an issue: filled in from its rows of issue_users */
     /* Of reports that were added; first_ms 0: none were. */
     int64_t first_ms, last_ms;
+    int64_t newest,
+        gone; /* keys of the newest report that was added, and that was taken away; 0 = none */
     int64_t low_id, high_id; /* the lowest and the highest version among them; 0 = unknown */
     struct fz_span low, high;
 };
@@ -70,8 +72,10 @@ add_span(struct store_deltas *deltas, enum delta_kind kind, int64_t id,
         return false;
     total->key[0] = id;
     /* What is taken away leaves when it was seen: that it was is history. */
+    total->gone = sign < 0 ? fact->report_key : 0;
     if (sign < 0)
         return true;
+    total->newest = fact->report_key;
     total->first_ms = total->last_ms = fact->received_ms;
     if (fact->version_sort.len) {
         total->low_id = total->high_id = fact->terms[STORE_TERM_VERSION];
@@ -155,6 +159,10 @@ join(struct store_delta *into, const struct store_delta *from)
         into->first_ms = from->first_ms;
     if (from->last_ms > into->last_ms)
         into->last_ms = from->last_ms;
+    if (from->newest > into->newest)
+        into->newest = from->newest;
+    if (from->gone > into->gone)
+        into->gone = from->gone;
     if (!from->low_id)
         return;
     if (!into->low_id || compare_sorts(from->low, into->low) < 0) {
@@ -266,7 +274,8 @@ write_issue(struct store_deltas *deltas, struct sql *tx, const struct store_delt
                                      sql_int(d->n_users), sql_int(d->first_ms),
                                      sql_int(d->last_ms), sort_or_null(d->low, d->low_id),
                                      sql_int(d->low_id),  sort_or_null(d->high, d->high_id),
-                                     sql_int(d->high_id)};
+                                     sql_int(d->high_id), sql_int(d->newest),
+                                     sql_int(d->gone)};
     enum fz_code code = sql_number(
         tx,
         "UPDATE issues SET n_reports = n_reports + $2, n_users = n_users + $3, "
@@ -280,7 +289,9 @@ write_issue(struct store_deltas *deltas, struct sql *tx, const struct store_delt
         "last_version = CASE WHEN $8 > coalesce(last_sort, $8) OR (last_sort IS NULL AND $9 > 0) "
         "THEN $9 ELSE last_version END, "
         "last_sort = CASE WHEN $8 > coalesce(last_sort, $8) OR (last_sort IS NULL AND $9 > 0) "
-        "THEN $8 ELSE last_sort END WHERE id = $1 RETURNING state",
+        "THEN $8 ELSE last_sort END, "
+        "newest_report = CASE WHEN $10 > 0 AND $10 >= coalesce(newest_report, 0) THEN $10 "
+        "WHEN $11 = newest_report THEN NULL ELSE newest_report END WHERE id = $1 RETURNING state",
         args, FZ_ARRAY_LEN(args), &state, NULL, err);
     if (code != FZ_OK || state == 0 || !d->first_ms)
         return code;

@@ -4,12 +4,14 @@
 #include "storage/store_fact_query.h"
 #include "storage/store_moves.h"
 
-#define SELECT_ISSUE                                                                         \
-    "SELECT i.number, i.title, i.kind, i.state, i.is_regressed, i.is_placeholder, "          \
-    "coalesce((SELECT m.number FROM issues m WHERE m.id = i.merged_into), 0), i.first_ms, "  \
-    "i.last_ms, f.text, f.detail, l.text, l.detail, i.n_reports, i.n_users, i.assignee "     \
-    "FROM issues i LEFT JOIN terms f ON f.id = i.first_version LEFT JOIN terms l ON l.id = " \
-    "i.last_version"
+#define SELECT_ISSUE                                                                             \
+    "SELECT i.number, i.title, i.kind, i.state, i.is_regressed, i.is_placeholder, "              \
+    "coalesce((SELECT m.number FROM issues m WHERE m.id = i.merged_into), 0), i.first_ms, "      \
+    "i.last_ms, f.text, f.detail, l.text, l.detail, i.n_reports, i.n_users, i.assignee, "        \
+    "r.exception, r.signal, r.reason FROM issues i LEFT JOIN terms f ON f.id = i.first_version " \
+    "LEFT JOIN terms l ON l.id = "                                                               \
+    "i.last_version LEFT JOIN reports r ON r.key = i.newest_report AND r.project_id = "          \
+    "i.project_id AND r.received_ms <= i.last_ms AND r.transient = 0"
 
 static void
 read_issue(struct sql_rows *rows, struct fz_arena *arena, struct store_issue *ret)
@@ -31,6 +33,9 @@ read_issue(struct sql_rows *rows, struct fz_arena *arena, struct store_issue *re
         .n_reports = (uint64_t)sql_col_int(rows, 13),
         .n_users = (uint64_t)sql_col_int(rows, 14),
         .assignee = sql_col_some_text(rows, 15, arena),
+        .exception = sql_col_some_text(rows, 16, arena),
+        .signal = sql_col_some_text(rows, 17, arena),
+        .reason = sql_col_some_text(rows, 18, arena),
     };
 }
 

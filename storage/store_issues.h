@@ -24,6 +24,9 @@ struct store_issue {
     const char *first_version, *first_build, *last_version, *last_build;
     uint64_t n_reports, n_users;
     const char *assignee; /* NULL = no one */
+    /* Of its newest report; NULL = none, or it was deleted. A key that another report has now is known
+     * by its time. */
+    const char *exception, *signal, *reason;
 };
 
 /* NOT_FOUND: the project has no issue of this number. */

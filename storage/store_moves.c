@@ -38,6 +38,9 @@ static const char *const join_steps[] = {
     "UPDATE issues SET last_version = f.last_version, last_sort = f.last_sort FROM (SELECT "
     "last_version, last_sort FROM issues WHERE id = $1) AS f WHERE id = $2 AND f.last_sort IS NOT "
     "NULL AND (issues.last_sort IS NULL OR f.last_sort > issues.last_sort)",
+    "UPDATE issues SET newest_report = f.newest_report FROM (SELECT newest_report FROM issues "
+    "WHERE "
+    "id = $1) AS f WHERE id = $2 AND f.newest_report > coalesce(issues.newest_report, 0)",
     "UPDATE issues SET merged_into = $2, n_reports = 0, n_users = 0 WHERE id = $1",
     "UPDATE issues SET n_reports = t.n, first_ms = t.first_ms, last_ms = t.last_ms, n_users = "
     "(SELECT count(*) FROM issue_users WHERE issue_id = $2) FROM (SELECT coalesce(sum(n_reports), "
@@ -133,7 +136,7 @@ store_issue_total(struct sql *tx, int64_t issue_id, struct fz_error *err)
 {
     static const char *const steps[] = {
         "UPDATE issues SET first_version = NULL, first_sort = NULL, last_version = NULL, last_sort "
-        "= NULL WHERE id = $1 AND $2 > 0",
+        "= NULL, newest_report = NULL WHERE id = $1 AND $2 > 0",
         "UPDATE issues SET n_reports = (SELECT coalesce(sum(n_reports), 0) FROM variants WHERE "
         "issue_id = $1), n_users = (SELECT count(*) FROM issue_users WHERE issue_id = $1) WHERE id "
         "= $1 AND $2 > 0",

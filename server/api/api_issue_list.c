@@ -8,7 +8,13 @@
 #include "server/api/api_query.h"
 #include "server/api/api_search.h"
 
-enum { LIST_DEFAULT = 50, LIST_MAX = 500, VALUES_DEFAULT = 20, VALUES_MAX = 100 };
+enum {
+    LIST_DEFAULT = 50,
+    LIST_MAX = 500,
+    VALUES_DEFAULT = 20,
+    VALUES_MAX = 100,
+    REASON_BYTES = 200
+};
 
 /* ---- what an issue looks like ------------------------------------------------------------ */
 
@@ -104,6 +110,23 @@ read_sort(struct api_call *call, enum store_issue_sort *ret, struct fz_error *er
                : FZ_OK;
 }
 
+/* What its newest report says. A reason may be as long as a text of a report. */
+static void
+write_crash(struct json_write *w, const struct store_issue *issue)
+{
+    struct fz_span reason = fz_span_cstr(issue->reason ? issue->reason : "");
+    json_write_text(w, "exception", issue->exception);
+    json_write_text(w, "signal", issue->signal);
+    if (reason.len == 0)
+        return;
+    if (reason.len > REASON_BYTES)
+        reason.len = REASON_BYTES;
+    /* Not within a character. */
+    while (reason.len < strlen(issue->reason) && (issue->reason[reason.len] & 0xc0) == 0x80)
+        reason.len--;
+    json_write_span(w, "reason", reason);
+}
+
 enum fz_code
 api_issue_list(struct api_call *call, struct fz_error *err)
 {
@@ -126,6 +149,7 @@ api_issue_list(struct api_call *call, struct fz_error *err)
     for (size_t i = 0; i < issues.n; i++) {
         json_write_open(&w, NULL, '{');
         api_issue_write(&w, &issues.issues[i].issue);
+        write_crash(&w, &issues.issues[i].issue);
         api_issue_write_trend(&w, issues.issues[i].trend);
         json_write_close(&w, '}');
     }

@@ -7,7 +7,7 @@ import os
 import sqlite3
 import urllib.parse
 
-from case import ServerCase, main
+from case import ServerCase, main, until
 from openapi import DescribedServer as Server
 
 
@@ -89,6 +89,35 @@ class Issues(ServerCase):
         self.assertEqual(self.get("values", field="device", prefix="IPH")["values"],
                          [{"value": "iPhone15,2", "reports": 7}])
         self.assertIn("did you mean", self.get("values", status=400, field="devise")["error"]["message"])
+
+    def test_reason(self):
+        """What an issue is about is said by its newest report, and never by another issue's."""
+        def said():
+            return {one["number"]: (one.get("exception"), one.get("signal"), one.get("reason")) for one in self.get("issues", query="app:com.acme.reason")["issues"]}
+
+        def send(number, place, reason):
+            body = report(number, place=place, app={"id": "com.acme.reason", "version": "1"},
+                          crash={"thread": 0, "signal": "SIGABRT", "exception": "NSRangeException", "reason": reason})
+            sent = self.expect(200, "POST", "/api/v1/reports?wait=30", body=body)
+            return sent["id"], sent["issue"]["number"]
+
+        _, one = send(100, 40, "index 1 beyond bounds")
+        self.assertEqual(said(), {one: ("NSRangeException", "SIGABRT", "index 1 beyond bounds")})
+        newest, again = send(101, 40, "ä" * 300)
+        self.assertEqual((again, said()[one][2]), (one, "ä" * 100))
+        # Deleted, nothing is said; its key may be the next report's, which is of another issue.
+        self.expect(204, "DELETE", f"/api/v1/reports/{newest}")
+        self.assertEqual(said(), {one: (None, None, None)})
+        _, other = send(102, 41, "of the other one")
+        self.assertNotEqual(one, other)
+        self.assertEqual(said(), {one: (None, None, None), other: ("NSRangeException", "SIGABRT", "of the other one")})
+        # With new symbols a report is taken away and counted again.
+        last, _ = send(103, 40, "the last one")
+        self.expect(202, "POST", f"/api/v1/reports/{last}/reprocess")
+        until(lambda: self.get("reports/" + last)["status"] != "queued", "it is done again")
+        self.assertEqual(said()[one][2], "the last one")
+        self.expect(200, "POST", f"/api/v1/issues/{one}/merge", body=json.dumps({"into": other}).encode())
+        self.assertEqual(said(), {other: ("NSRangeException", "SIGABRT", "the last one")})
 
     def test_completion(self):
         tags = {"release channel": "a \"b\"", "stage": "beta"}

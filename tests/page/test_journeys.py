@@ -54,6 +54,12 @@ class Journeys(PageCase):
         until(lambda: self.server.request("GET", "/api/v1/reports?app=com.acme.long&status=queued")[1]["reports"] == [], "all are processed")
         self.journey("long_list", n=n)
 
+    def test_5_early(self):
+        report = json.loads(crash_in("com.acme.early", "Early.run()"))
+        report["crash"]["reason"] = "a reason"
+        sent = self.send(json.dumps(report).encode())
+        self.journey("early", issue=sent["issue"]["number"], report=sent["id"])
+
 
 class Live(PageCase):
     def test_live(self):
@@ -76,10 +82,6 @@ class LiveRefused(PageCase):
         self.send(crash_in("com.acme.first", "First.run()").encode())
         self.expect(201, "POST", "/api/v1/projects", body=b'{"name": "other"}')
         self.journey("two_projects")
-
-    def test_7_early(self):
-        sent = self.send(crash_in("com.acme.early", "Early.run()").encode())
-        self.journey("early", issue=sent["issue"]["number"], report=sent["id"])
 
 
 class Users(PageCase):

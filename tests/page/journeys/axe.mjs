@@ -1,8 +1,15 @@
-/** Every screen, light and dark, narrow and wide, and at 200 %: nothing that axe-core finds wrong (WCAG 2.2 AA). */
+/**
+ * Every screen, light and dark, narrow and wide, and at 200 %: nothing that axe-core finds wrong (WCAG 2.2 AA), and nothing beyond the window's side.
+ * With FRAMEZERO_LOOKS=all every size in both themes.
+ */
 import fs from "node:fs";
+import process from "node:process";
 
-// The last is 1,280 px at 200 %.
-const LOOKS = [["light", 360, 800], ["light", 1280, 900], ["dark", 360, 800], ["dark", 1280, 900], ["light", 1920, 1080], ["dark", 640, 450]];
+// 1,280 px at 400 % are 320, at 200 % 640. Without `all` each size is in one theme, what differs most in both.
+const SIZES = [[320, 640], [360, 800], [640, 450], [1280, 900], [1920, 1080]];
+const LOOKS = process.env.FRAMEZERO_LOOKS === "all"
+    ? ["light", "dark"].flatMap((theme) => SIZES.map(([width, height]) => [theme, width, height]))
+    : [["light", 320, 640], ["dark", 360, 800], ["light", 640, 450], ["light", 1280, 900], ["dark", 1280, 900], ["dark", 1920, 1080]];
 
 export default async function ({ open, settings }) {
     const axe = fs.readFileSync(settings.axe, "utf8");

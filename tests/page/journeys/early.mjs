@@ -33,6 +33,11 @@ export default async function ({ open, settings, expect, same }) {
     await visit(`/p/default/reports/${report}`, ["/api/v1/session", `/api/v1/reports/${report}`, "/rest.js"], ".report-screen .frame");
     await visit("/p/default/symbols", ["/api/v1/session", "/rest.js"], "main h1");
 
+    // What the newest report says is beside the number.
+    await page.goto(`${settings.url}/p/default/issues?query=app%3Acom.acme.early`);
+    const facts = page.locator(".issue-facts").first();
+    await facts.getByText("SIGSEGV: a reason").waitFor();
+
     // Without a session the answers are refusals: who logs in does not get those.
     await page.context().clearCookies();
     await page.goto(`${settings.url}/p/default/issues`);

@@ -8,7 +8,8 @@
  *
  * @typedef {{number: number, title: string, kind: string, state: "open"|"resolved"|"ignored", regressed: boolean,
  *   first_seen: string, last_seen: string, first_version?: string, first_build?: string, last_version?: string,
- *   last_build?: string, reports: number, users: number, trend: number[], assignee?: string, placeholder?: boolean}} Issue
+ *   last_build?: string, reports: number, users: number, trend: number[], assignee?: string, placeholder?: boolean,
+ *   exception?: string, signal?: string, reason?: string}} Issue
  * @typedef {{top: Record<string, any>[], others: number, values: number}} Distribution
  * @typedef {{variant: string, id: number, label: string, reports: number, first_seen: string, last_seen: string}} Variant
  * @typedef {Issue & {trend_start: string, trend_step_ms: number, distributions: Record<string, Distribution>,

@@ -36,12 +36,19 @@ function versions(issue) {
     return first && last && first !== last ? `${first} – ${last}` : last || first;
 }
 
+/** What happened, from the title or the newest report, and its reason. @param {import("../../lib/types.js").Issue} issue @param {string} what of the title */
+function crashText({ exception, signal, reason = "" }, what) {
+    const kind = what || exception || signal || "";
+    return kind.includes(reason) ? kind : [kind, reason].filter(Boolean).join(": ");
+}
+
 /**
  * @param {{issue: import("../../lib/types.js").Issue, index: number, href: string, isChosen: boolean, isCurrent: boolean,
  *   choose: (() => void) | undefined, enter: () => void, hover: () => void}} props
  */
 function IssueRow({ issue, index, href, isChosen, isCurrent, choose, enter, hover }) {
     const { what, where } = titleParts(issue.title);
+    const text = crashText(issue, what);
     const seen = html`<${Age} at=${issue.last_seen} isColumn />`;
     return html`<div class=${`issue-row ${isChosen ? "chosen" : ""}`} role="row" aria-rowindex=${index + 2} onPointerEnter=${hover}>
         ${choose && html`<div role="cell" class="issue-check">
@@ -52,7 +59,7 @@ function IssueRow({ issue, index, href, isChosen, isCurrent, choose, enter, hove
             <div class="issue-facts">
                 <span class="issue-number">#${issue.number}</span>
                 <${IssueBadges} issue=${issue} />
-                ${what && html`<span class="cut">${what}</span>`}
+                ${text && html`<span class="cut" title=${text}>${text}</span>`}
                 <span class="issue-brief">${count(issue.reports, "report")} · ${count(issue.users, "user")} · ${seen} · ${versions(issue)}</span>
             </div>
         </div>
