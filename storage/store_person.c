@@ -272,19 +272,37 @@ find_erasure(struct store *store, struct fz_arena *arena, struct erasure *ret, b
     return FZ_OK;
 }
 
+/* An erasure, of this process or another, gives terms other texts: reports of the user that come later must not get their
+ * numbers from memory. */
+static enum fz_code
+forget_cached_terms(struct store *store, struct fz_error *err)
+{
+    int64_t last_ms = 0;
+    enum fz_code code = sql_number(store->sql, "SELECT coalesce(max(finished_ms), 0) FROM erasures",
+                                   NULL, 0, &last_ms, NULL, err);
+    if (code != FZ_OK || last_ms == store->erased_ms)
+        return code;
+    store_term_cache_destroy(store->terms);
+    store->terms = NULL;
+    store->erased_ms = last_ms;
+    return FZ_OK;
+}
+
 enum fz_code
 store_erasure_step(struct store *store, bool *ret_more, struct fz_error *err)
 {
     FZ_CLEANUP(fz_arena_deinit) struct fz_arena arena = fz_arena_make(ARENA_BYTES);
     struct erasure e;
     size_t n = 0;
-    enum fz_code code = find_erasure(store, &arena, &e, ret_more, err);
+    enum fz_code code = forget_cached_terms(store, err);
+    if (code == FZ_OK)
+        code = find_erasure(store, &arena, &e, ret_more, err);
     if (code != FZ_OK || !*ret_more)
         return code;
     code = delete_some(store, &e, &arena, &n, err);
     if (code == FZ_OK && n == 0)
         code = forget(store, &e, &arena, ret_more, err);
-    return code;
+    return code == FZ_OK && !*ret_more ? forget_cached_terms(store, err) : code;
 }
 
 enum fz_code

@@ -23,6 +23,7 @@ struct store {
     bool no_uploads;                     /* leave them to others */
     int64_t lanes_after;                 /* the next claim looks at projects beyond this one */
     struct store_term_cache *terms;      /* of store_terms.h; owned */
+    int64_t erased_ms;                   /* of the last erasure that the cache of terms knows of */
     struct store_fact_cache *fact_cache; /* of store_fact_cache.h; borrowed; NULL = none */
     unsigned usage_slot;                 /* where this connection counts usage and changes */
     int64_t swept_sets[STORE_SET_KINDS]; /* the last set that store_sweep_rows() looked at */

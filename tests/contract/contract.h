@@ -107,6 +107,8 @@ int contract_run_chunks(void);
 int contract_run_sessions(void);
 int contract_run_versions(void);
 int contract_run_usage(void);
+int contract_run_audit(void);
+int contract_run_people(void);
 int contract_run_changes(void);
 int contract_run_memory(void);
 int contract_run_retention(void);

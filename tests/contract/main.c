@@ -390,6 +390,8 @@ main(int argc, char **argv)
         {"sessions", contract_run_sessions},
         {"versions", contract_run_versions},
         {"usage", contract_run_usage},
+        {"audit", contract_run_audit},
+        {"people", contract_run_people},
         {"changes", contract_run_changes},
         {"memory", contract_run_memory},
         {"retention", contract_run_retention},
