@@ -16,7 +16,7 @@ function faultsOf() {
     }
     if (window.pwned !== undefined) found.push("a script ran");
     for (const one of document.querySelectorAll("img, iframe, object, embed, base, meta[http-equiv], form[action], math, xmp")) found.push(`an element: ${one.outerHTML.slice(0, 100)}`);
-    if (document.querySelectorAll("script").length !== 1) found.push("a script element");
+    if (document.querySelectorAll("script:not([src$='/early.js'], [src$='/app.js'])").length) found.push("a script element");
     if (document.querySelectorAll("style").length) found.push("a style element");
     for (const one of document.querySelectorAll("#app *")) for (const name of one.getAttributeNames()) if (name.startsWith("on")) found.push(`an attribute: ${name}`);
     for (const one of document.querySelectorAll("a[href]")) if (!/^(https?|blob):$/.test(one.protocol)) found.push(`a link: ${one.href.slice(0, 80)}`);
