@@ -50,18 +50,23 @@ class Hang:
     def __enter__(self):
         if CLUSTER:
             self.pids = postgres_processes()
-            for pid in self.pids:
-                os.kill(pid, signal.SIGSTOP)
+            self.kill_all(signal.SIGSTOP)
         else:
             self.lock = sqlite3.connect(os.path.join(self.server.data, "framezero.db"), isolation_level=None)
             self.lock.execute("PRAGMA busy_timeout = 10000")
             self.lock.execute("BEGIN EXCLUSIVE")
         return self
 
+    def kill_all(self, number):
+        for pid in self.pids:
+            try:
+                os.kill(pid, number)
+            except ProcessLookupError:  # autovacuum, say, has ended meanwhile
+                pass
+
     def __exit__(self, *_):
         if CLUSTER:
-            for pid in self.pids:
-                os.kill(pid, signal.SIGCONT)
+            self.kill_all(signal.SIGCONT)
         else:
             self.lock.execute("ROLLBACK")
             self.lock.close()
