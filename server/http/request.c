@@ -203,15 +203,16 @@ mask_secrets(char *path, bool is_cut)
 {
     static const char of_secrets[] =
         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_%";
-    enum { SECRET_MIN = 20, LEFT = 4 };
     static const char mark[] = "***";
+    /* Never longer than what it stands for: the path ends where the buffer does. */
+    enum { SECRET_MIN = 20, LEFT = 4, MASKED = LEFT + sizeof(mark) - 1 };
     while (*path) {
         size_t len = strspn(path, of_secrets);
         /* At the end of what was cut, it may be the beginning of one. */
-        if (len >= SECRET_MIN || (is_cut && len > LEFT && !path[len])) {
+        if (len >= SECRET_MIN || (is_cut && len >= MASKED && !path[len])) {
             memcpy(path + LEFT, mark, sizeof(mark) - 1);
-            memmove(path + LEFT + sizeof(mark) - 1, path + len, strlen(path + len) + 1);
-            len = LEFT + sizeof(mark) - 1;
+            memmove(path + MASKED, path + len, strlen(path + len) + 1);
+            len = MASKED;
         }
         path += len;
         path += *path != '\0';

@@ -141,6 +141,16 @@ class Life(unittest.TestCase):
                 for secret in (key, token):
                     self.assertFalse(any(secret[n:n + 8] in line for n in range(len(secret) - 8)), line)
 
+    def test_long_paths_in_the_log(self):
+        """Wherever the log cuts a path: in a part of any length."""
+        with Server(BINARY, workers=0) as server:
+            before = server.serving_pid
+            for part in range(1, 12):
+                for shift in range(part + 1):
+                    path = "/" + "." * shift + ("/" + "a" * part) * 90
+                    self.assertIn(server.request("GET", path, token=None)[0], (404, 414))
+            self.assertEqual(server.serving_pid, before)
+
     def test_scheme_in_any_case(self):
         with Server(BINARY, workers=0) as server:
             for scheme in ("bearer", "BEARER", "Bearer", "bEaReR "):
