@@ -28,6 +28,11 @@ struct api_counts { /* for /metrics; guarded by its lock */
     struct store_counts last;
 };
 
+struct api_ungrouped {      /* for /readyz, which needs no token */
+    _Atomic int64_t due_ms; /* monotonic: when it is counted again */
+    _Atomic uint64_t n;
+};
+
 struct api {
     struct api_config config;
     struct blob_store *blobs;
@@ -41,6 +46,7 @@ struct api {
     struct api_rate *wrong_tokens; /* decides 429 or 401, never whether a valid token passes */
     struct api_usage *usage;
     struct api_counts counts;
+    struct api_ungrouped ungrouped;
     struct api_gate gate;
     struct http_route routes[API_ROUTES_MAX];
     struct api_route rows[API_ROUTES_MAX]; /* each with the defaults of its table */

@@ -70,6 +70,16 @@ NEVER = {
 }
 
 
+def execute(server, *statements):
+    """Change rows beside the server."""
+    if server.database:
+        subprocess.run(["psql", "-q", "-X", server.database, "-c", "; ".join(statements)], check=True, timeout=60)
+        return
+    with sqlite3.connect(os.path.join(server.data, "framezero.db"), timeout=30) as db:
+        for statement in statements:
+            db.execute(statement)
+
+
 def rows(server, query):
     """Rows of texts and numbers, read beside the server."""
     if not server.database:

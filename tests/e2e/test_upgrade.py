@@ -13,8 +13,6 @@ import argparse
 import glob
 import json
 import os
-import sqlite3
-import subprocess
 import sys
 
 import recount
@@ -82,14 +80,8 @@ def issues(server):
 
 
 def take_away(server):
-    statements = [f"DELETE FROM {table}" for table in TABLES]
-    statements += ["UPDATE reports SET is_grouped = 0", "UPDATE projects SET last_issue = 0"]
-    if server.database:
-        subprocess.run(["psql", "-q", "-X", server.database, "-c", "; ".join(statements)], check=True, timeout=60)
-        return
-    with sqlite3.connect(os.path.join(server.data, "framezero.db")) as db:
-        for statement in statements:
-            db.execute(statement)
+    recount.execute(server, *(f"DELETE FROM {table}" for table in TABLES), "UPDATE reports SET is_grouped = 0",
+                    "UPDATE projects SET last_issue = 0")
 
 
 def upgrade(server, options):
@@ -103,9 +95,11 @@ def upgrade(server, options):
         server.kill_all()
     server.start()
     until(lambda: recount.number(server, left) == 0, "all issues", 300)
-    status, ready = server.request("GET", "/readyz")
-    if status != 200 or "reports_without_issue" in ready["checks"]:
-        raise AssertionError(f"readyz: {status} {ready}")
+    def is_done():
+        status, ready = server.request("GET", "/readyz")
+        return status == 200 and "reports_without_issue" not in ready["checks"]
+
+    until(is_done, "readyz without reports that have no issue")
     if "older reports get their issues" not in server.log():
         raise AssertionError("the log does not report the progress")
 
