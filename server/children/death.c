@@ -58,6 +58,19 @@ child_process_signalled(struct child_process *child, int number, const struct ru
                    name ? name : "?");
 }
 
+static uint64_t
+ms_of(struct timeval time)
+{
+    return (uint64_t)time.tv_sec * 1000 + (uint64_t)time.tv_usec / 1000;
+}
+
+void
+child_process_note(struct child_process *child, const struct rusage *used)
+{
+    child->used.cpu_ms = ms_of(used->ru_utime) + ms_of(used->ru_stime);
+    child->used.memory_kb = (uint64_t)used->ru_maxrss;
+}
+
 bool
 child_process_has_ended(const struct child_process *child)
 {
@@ -79,6 +92,8 @@ child_process_reap(struct child_process *child, int *ret_status, struct rusage *
         return false;
     child_process_kill(child);
     bool got = wait4(child->pid, ret_status, 0, ret_used) == child->pid;
+    if (got)
+        child_process_note(child, ret_used);
     /* Its number may belong to another process now: child_process_stop() must not kill it. */
     child->pid = 0;
     return got;

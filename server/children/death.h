@@ -17,6 +17,9 @@ bool child_process_has_ended(const struct child_process *child);
  * process can be waited for. False: it still runs. */
 bool child_process_reap(struct child_process *child, int *ret_status, struct rusage *ret_used);
 
+/* What it took, into child->used. */
+void child_process_note(struct child_process *child, const struct rusage *used);
+
 /*
  * Why a child that ended by a signal did so, in the words of the log and of the report's or the upload's error.
  *

@@ -18,13 +18,7 @@
 #include "server/children/death.h"
 #include "server/process/program.h"
 
-enum {
-    EXIT_WAIT_MS = 1000,
-    EXIT_STEP_MS = 1,
-    BACKOFF_MIN_MS = 100,
-    BACKOFF_MAX_MS = 5000,
-    START_WALL_S = 10
-};
+enum { BACKOFF_MIN_MS = 100, BACKOFF_MAX_MS = 5000, START_WALL_S = 10 };
 
 static enum fz_code
 spawn(pid_t *ret_pid, int sock, struct fz_error *err)
@@ -58,8 +52,11 @@ enum fz_code
 child_process_start(struct child_process *child, enum proto_role role, const struct limits *limits,
                     struct fz_error *err)
 {
-    *child = (struct child_process){
-        .sock = -1, .tick = child->tick, .tick_user = child->tick_user, .backoff = child->backoff};
+    *child = (struct child_process){.sock = -1,
+                                    .tick = child->tick,
+                                    .tick_user = child->tick_user,
+                                    .backoff = child->backoff,
+                                    .used = child->used};
     int pair[2];
     /* A SEQPACKET keeps messages apart, so a child cannot send half a length. */
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
@@ -164,9 +161,14 @@ child_process_stop(struct child_process *child)
     if (child->pid > 0) {
         /* It has no state worth a clean end, and one that was taken over would not answer a
          * request. */
+        struct rusage used;
+        pid_t got;
         child_process_kill(child);
-        while (waitpid(child->pid, NULL, 0) < 0 && errno == EINTR)
-            continue;
+        do {
+            got = wait4(child->pid, NULL, 0, &used);
+        } while (got < 0 && errno == EINTR);
+        if (got == child->pid)
+            child_process_note(child, &used);
     }
     child->pid = 0;
     fz_closep(&child->sock);

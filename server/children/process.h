@@ -36,6 +36,11 @@ struct child_process_plan {
     struct child_process_backoff *backoff; /* of all children of this parent */
 };
 
+/* What a child took in its life. The kernel counts the peak of its parent as memory of the child, too. */
+struct child_process_used {
+    uint64_t cpu_ms, memory_kb;
+};
+
 struct child_process {
     pid_t pid; /* 0 = none runs */
     int sock;
@@ -55,6 +60,7 @@ struct child_process {
     int64_t project_id; /* of the plan */
     unsigned n_requests;
     struct child_process_backoff *backoff; /* NULL = none */
+    struct child_process_used used;        /* of the last one that ended */
 };
 
 /* UNAVAILABLE, NO_MEMORY: the system is short of something; INTERNAL: cannot start at all. */

@@ -23,8 +23,9 @@ enum {
 
 struct job_result { /* for the log line and metrics */
     uint64_t n_unblocked;
-    const char *status; /* of a report; static or NULL */
-    size_t n_files;     /* of an upload */
+    const char *status;             /* of a report; static or NULL */
+    size_t n_files;                 /* of an upload */
+    struct child_process_used used; /* likewise: by its child */
 };
 
 /* A job that is not running any more. */

@@ -13,7 +13,7 @@
 #include "base/time.h"
 #include "server/worker/job.h"
 
-enum { QUOTED = 400, MADE_WAIT_MS = 20, MADE_BYTES = 64 * 1024 * 1024 };
+enum { QUOTED = 400, USED = 64, MADE_WAIT_MS = 20, MADE_BYTES = 64 * 1024 * 1024 };
 
 static enum metrics_job_result
 end_failed(struct worker *w, const struct store_job *job, enum fz_code code, bool died,
@@ -58,7 +58,7 @@ log_job(const struct store_job *job, const struct job_result *made, enum metrics
 {
     static const char *const words[METRICS_JOB_RESULTS] = {"done", "retry", "failed", "lost"};
     const char *kind = job->kind == STORE_JOB_UPLOAD ? "upload" : "report";
-    char quoted[QUOTED], detail[QUOTED + 100];
+    char quoted[QUOTED], detail[QUOTED + 100], used[USED] = "";
     if (result != METRICS_JOB_DONE)
         snprintf(detail, sizeof(detail), "attempt=%u result=%s code=%s error=%s", job->attempt,
                  words[result], fz_code_name(err->code),
@@ -68,9 +68,12 @@ log_job(const struct store_job *job, const struct job_result *made, enum metrics
                  (unsigned long long)made->n_unblocked);
     else
         snprintf(detail, sizeof(detail), "result=done status=%s", made->status);
+    if (job->kind == STORE_JOB_UPLOAD)
+        snprintf(used, sizeof(used), " cpu_ms=%llu memory_kb=%llu",
+                 (unsigned long long)made->used.cpu_ms, (unsigned long long)made->used.memory_kb);
     fz_log(result == METRICS_JOB_DONE ? FZ_LOG_INFO : FZ_LOG_WARN, "job",
-           "id=%lld kind=%s project=%lld %s=%s %s ms=%lld", (long long)job->id, kind,
-           (long long)job->project_id, kind, job->subject, detail, (long long)ms);
+           "id=%lld kind=%s project=%lld %s=%s %s ms=%lld%s", (long long)job->id, kind,
+           (long long)job->project_id, kind, job->subject, detail, (long long)ms, used);
 }
 
 void

@@ -323,6 +323,7 @@ job_upload(struct worker *worker, const struct store_job *job, struct job_result
     enum fz_code code = run(&u, job, ret, err);
     *ret_died = code != FZ_OK && u.child.died;
     child_process_stop(&u.child);
+    ret->used = u.child.used;
     for (size_t i = 0; i < u.n_files; i++)
         fz_closep(&u.files[i].fd);
     return code;

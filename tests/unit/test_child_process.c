@@ -40,6 +40,8 @@ test_deadline(void **state FZ_UNUSED)
     assert_int_equal(child_process_next(&child, &err), FZ_E_UNAVAILABLE);
     assert_false(child.died);
     assert_false(child_process_runs(&child));
+    assert_in_range(child.used.cpu_ms, 0, 125); /* an eighth of the time: it waited */
+    assert_in_range(child.used.memory_kb, 1000, 512 * 1024);
 }
 
 /* Start framezero-child by hand and send it a START; its exit status, or -1 if it is ready. */
