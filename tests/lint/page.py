@@ -17,6 +17,8 @@ MARKUP = (r"\b(innerHTML|outerHTML|insertAdjacentHTML|dangerouslySetInnerHTML|se
           r"(\sstyle=\")|(<style\b)|(\son[a-z]+=\")")
 ADDRESS = r"""["'`]((?:https?:)?//[\w*])"""
 REQUESTS = r"(?<![\w.])(fetch|XMLHttpRequest|WebSocket|EventSource|sendBeacon)\s*\("
+# A browser reads the data of a language for the first: tens of ms of the first visit.
+FORMATS = r"\b(Intl\.\w+|toLocale\w*String)\b"
 COLOUR = r"(#[0-9a-fA-F]{3,8}\b|\b(?:rgba?|hsla?|oklch|lab)\s*\()"
 
 
@@ -51,6 +53,7 @@ def check_page(files):
                      if "placeholder=" not in lines[line - 1]]
         if path != PAGE + "lib/api.js":
             problems += [f"{path}:{line}: {what}() is called in lib/api.js only" for line, what in places(text, REQUESTS)]
+        problems += [f"{path}:{line}: {what} is slow; lib/format.js and lib/time.js write numbers and times" for line, what in places(text, FORMATS)]
         if len(lines) - 1 > MAX_LINES:
             problems.append(f"{path}:1: {len(lines) - 1} lines, at most {MAX_LINES}: split it")
     return problems + check_vendor(files)

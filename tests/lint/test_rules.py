@@ -190,6 +190,7 @@ CASES = [
       page.PAGE + "d.html": ('<a onclick="x()">', 'onclick=" can make'), page.PAGE + "e.js": ("setTimeout('x')", "setTimeout"),
       page.PAGE + "f.js": ('import("https://a.example/b.js")', "nothing of other hosts"), page.PAGE + "g.js": ("fetch(x)", "fetch() is called"),
       page.PAGE + "h.css": ("a { color: #fff; }", "a colour outside"), page.PAGE + "i.js": ("\n" * 201, "201 lines, at most 200"),
+      page.PAGE + "j.js": ("n.toLocaleString()", "toLocaleString is slow"), page.PAGE + "k.js": ("new Intl.NumberFormat()", "Intl.NumberFormat is slow"),
       page.VENDOR + "b.mjs": ("", "not in the list"), page.VENDOR + "a.mjs": ("y", "its SHA-256 is not")}),
     ("places",
      {"dev": "cd build/wo" + "rk/x; see https://www.debian.org", "a.c": "/src/ho" + "me/x"},

@@ -1,9 +1,11 @@
-/** Times as people read them. The server sends UTC; the page shows the browser's own zone. */
+/** Times as people read them. The server sends UTC; the page shows the browser's own zone, in the words of format.js. */
 
 const MINUTE = 60e3, HOUR = 3600e3, DAY = 86400e3;
-const dateFormat = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short" });
-const yearFormat = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", year: "numeric" });
-const fullFormat = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "medium" });
+const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sept", "Oct", "Nov", "Dec"];
+
+/** @param {Date} time */
+const dayText = (time) => `${time.getDate()} ${MONTHS[time.getMonth()]}`;
+const two = (/** @type {number} */ n) => String(n).padStart(2, "0");
 
 /** For columns: "5 min", "3 h", "6 d"; from four weeks on a date. @param {string} at @param {number} [now] */
 export function ago(at, now = Date.now()) {
@@ -27,11 +29,12 @@ export function agoText(at, now = Date.now()) {
 export function date(at, now = Date.now()) {
     const time = new Date(at);
     if (Number.isNaN(time.getTime())) return "";
-    return (time.getFullYear() === new Date(now).getFullYear() ? dateFormat : yearFormat).format(time);
+    return time.getFullYear() === new Date(now).getFullYear() ? dayText(time) : `${dayText(time)} ${time.getFullYear()}`;
 }
 
 /** "20 Nov 2026, 10:11:12". @param {string | number} at */
 export function fullTime(at) {
     const time = new Date(at);
-    return Number.isNaN(time.getTime()) ? String(at) : fullFormat.format(time);
+    if (Number.isNaN(time.getTime())) return String(at);
+    return `${dayText(time)} ${time.getFullYear()}, ${[time.getHours(), time.getMinutes(), time.getSeconds()].map(two).join(":")}`;
 }

@@ -2,7 +2,7 @@
 import { html, useEffect, useRef, useState } from "../lib/preact.js";
 import { get } from "../lib/api.js";
 import { askedIssue } from "../lib/asked.js";
-import { count, versionText } from "../lib/format.js";
+import { count, number, versionText } from "../lib/format.js";
 import { useKeys } from "../lib/keys.js";
 import { useLive } from "../lib/live.js";
 import { useLoad } from "../lib/load.js";
@@ -53,8 +53,8 @@ function IssueHead({ issue }) {
         </p>
         <h1>${where}</h1>
         <dl class="facts">
-            <${Fact} name="Reports">${issue.reports.toLocaleString("en-GB")}<//>
-            <${Fact} name="Users">${issue.users.toLocaleString("en-GB")}<//>
+            <${Fact} name="Reports">${number(issue.reports)}<//>
+            <${Fact} name="Users">${number(issue.users)}<//>
             <${Fact} name="First seen"><time datetime=${issue.first_seen} title=${fullTime(issue.first_seen)}>${date(issue.first_seen)}</time>${first && html`<span class="muted"> in ${first}</span>`}<//>
             <${Fact} name="Last seen"><${Age} at=${issue.last_seen} />${last && html`<span class="muted"> in ${last}</span>`}<//>
             <${Fact} name="Assignee">${issue.assignee ?? html`<span class="muted">nobody</span>`}<//>

@@ -1,6 +1,7 @@
 /** How long the project keeps what was sent: the limits, what is stored, what a change would delete, and a sweep that waits. */
 import { html, useState } from "../../lib/preact.js";
 import { get, post, request } from "../../lib/api.js";
+import { number } from "../../lib/format.js";
 import { changed, useLoad } from "../../lib/load.js";
 import { fullTime } from "../../lib/time.js";
 import { attempt, Field, Form } from "../../ui/form.js";
@@ -24,24 +25,27 @@ const NUMBERS = /** @type {const} */ ([
     ["keep_bytes", "Megabytes that the project stores at most"],
 ]);
 
-const count = (/** @type {number} */ n) => n.toLocaleString("en");
-const megabytes = (/** @type {number} */ bytes) => `${(bytes / MEGABYTE).toLocaleString("en", { maximumFractionDigits: 1 })} MB`;
+/** @param {number} bytes */
+function megabytes(bytes) {
+    const tenths = Math.round((bytes / MEGABYTE) * 10);
+    return `${number(Math.floor(tenths / 10))}${tenths % 10 ? `.${tenths % 10}` : ""} MB`;
+}
 
 /** @param {{use: Use}} props */
 function UseTable({ use }) {
     const rows = /** @type {[string, Stored][]} */ ([["Reports as they were sent", use.bodies], ["Symbolicated reports", use.results], ["Memory", use.memory], ["Symbol files", use.symbols]]);
     return html`<table><caption class="unseen">What is stored</caption>
         <thead><tr><th scope="col">Stored</th><th scope="col">Number</th><th scope="col">Size${use.estimated ? ", estimated" : ""}</th></tr></thead>
-        <tbody>${rows.map(([name, { n, bytes }]) => html`<tr key=${name}><th scope="row">${name}</th><td>${count(n)}</td><td>${megabytes(bytes)}</td></tr>`)}</tbody></table>`;
+        <tbody>${rows.map(([name, { n, bytes }]) => html`<tr key=${name}><th scope="row">${name}</th><td>${number(n)}</td><td>${megabytes(bytes)}</td></tr>`)}</tbody></table>`;
 }
 
 /** @param {{due: Due, reports: number}} props */
 function DueText({ due, reports }) {
     const parts = /** @type {[number, string][]} */ ([
-        [due.reports_by_age, `of ${count(reports)} reports by age`], [due.reports_thinned_out, "reports of frequent issues"],
+        [due.reports_by_age, `of ${number(reports)} reports by age`], [due.reports_thinned_out, "reports of frequent issues"],
         [due.bodies, "reports as they were sent"], [due.memory, "memory of reports"], [due.symbols, "symbol files"]]).filter(([n]) => n);
     return html`<div class="due" role="status">
-        ${parts.length ? html`<p>It would delete, about ${megabytes(due.bytes)}:</p><ul>${parts.map(([n, text]) => html`<li key=${text}>${count(n)} ${text}</li>`)}</ul>`
+        ${parts.length ? html`<p>It would delete, about ${megabytes(due.bytes)}:</p><ul>${parts.map(([n, text]) => html`<li key=${text}>${number(n)} ${text}</li>`)}</ul>`
             : html`<p>It would delete nothing.</p>`}
         ${due.symbols_exceed_bytes && html`<p>Symbol files that are in use need more than that alone.</p>`}</div>`;
 }
@@ -81,7 +85,7 @@ export function Retention({ project }) {
     const retention = /** @type {Retention} */ (data);
     const confirm = () => attempt(() => post("/project/retention/confirm", { n: retention.waits?.n ?? 0 }), "The sweep goes on").then(() => changed(`retention/${project}`));
     return html`<p class="muted">Counts and charts of issues stay when reports are deleted.</p>
-        ${retention.waits && html`<div class="form-error" role="alert"><p>A sweep would delete ${count(retention.waits.n)} things, which is more than a fifth. It waits since
+        ${retention.waits && html`<div class="form-error" role="alert"><p>A sweep would delete ${number(retention.waits.n)} things, which is more than a fifth. It waits since
             ${" "}${fullTime(retention.waits.since)} for somebody to confirm it.</p>
             <p><button type="button" class="button danger" onClick=${confirm}>Delete them</button></p></div>`}
         <${UseTable} use=${retention.use} />
