@@ -13,7 +13,8 @@ import { LoginScreen } from "./screens/login.js";
 import { LINKS, LinkScreen } from "./screens/links.js";
 import { itemScreens, otherScreens, screens } from "./screens/screens.js";
 
-const LATER_MS = 1500;
+const TOGETHER_MS = 150;
+const IDLE_WITHIN_MS = 1500;
 
 /** @type {Map<Function, any>} what was loaded, so that it is drawn at once the next time */
 const loaded = new Map();
@@ -83,10 +84,13 @@ function screenOf(route) {
 }
 
 startRouter();
-readSession();
-// The screen is on its way while the server says who is logged in; the screens of items come when nothing else is to be done.
+// The screen is on its way while the server says who is logged in. Both are drawn at once, if the screen comes soon: to draw and lay out the
+// bar above an empty screen first takes longer.
 const first = parseRoute(location);
 setProject(first.project);
-screenOf(first)?.().then((module) => module.early?.(first), () => {});
-setTimeout(() => Object.values(itemScreens).forEach((load) => load()), LATER_MS);
+const drawable = screenOf(first)?.().then((module) => (loaded.set(screenOf(first), module.Screen), module.early?.(first))).catch(() => {});
+readSession(Promise.race([drawable, new Promise((resolve) => setTimeout(resolve, TOGETHER_MS))]));
 render(html`<${App} /><${Toasts} />`, /** @type {Element} */ (document.getElementById("app")));
+// What one opens next, once the first screen is there and nothing else is to be done. Safari has no requestIdleCallback.
+const whenIdle = globalThis.requestIdleCallback ?? ((/** @type {() => void} */ run) => setTimeout(run, IDLE_WITHIN_MS));
+Promise.resolve(drawable).then(() => whenIdle(() => Object.values(itemScreens).forEach((load) => load()), { timeout: IDLE_WITHIN_MS }));

@@ -33,6 +33,21 @@ export default async function ({ open, settings, expect, same }) {
     await visit(`/p/default/reports/${report}`, ["/api/v1/session", `/api/v1/reports/${report}`, "/rest.js"], ".report-screen .frame");
     await visit("/p/default/symbols", ["/api/v1/session", "/rest.js"], "main h1");
 
+    // The bar does not wait for a list that takes long.
+    const list = /\/api\/v1\/issues\?/;
+    await page.route(list, async (route) => {
+        await page.locator(".bar-nav").waitFor();
+        await route.continue();
+    });
+    await page.goto(`${settings.url}/p/default/issues`);
+    await page.locator(".issue-link").first().waitFor();
+    await page.unroute(list);
+
+    // The code of what one opens next comes without a click.
+    const rest = page.waitForResponse((response) => response.url().endsWith("/rest.js"));
+    await page.goto(`${settings.url}/p/default/issues?query=`);
+    await rest;
+
     // What the newest report says is beside the number.
     await page.goto(`${settings.url}/p/default/issues?query=app%3Acom.acme.early`);
     const facts = page.locator(".issue-facts").first();

@@ -41,19 +41,28 @@ export function change(key, change) {
     for (const listener of [...listeners]) listener(key, true);
 }
 
-/** @type {Map<string, Promise<any>>} what the first who shows it need not load again */
+/** @type {Map<string, {answer: Promise<any>, isKept: boolean}>} what the first who shows it need not load again */
 const early = new Map();
 
-/** Load before it is needed, as when the pointer is over a link. @param {string} key @param {() => Promise<any>} load */
-export function prefetch(key, load) {
+/**
+ * Load before it is needed, as when the pointer is over a link.
+ * @param {string} key @param {() => Promise<any>} load @returns {Promise<void>} until there is an answer
+ */
+export async function prefetch(key, load) {
     if (cache.has(key) || early.has(key)) return;
-    const answer = load();
-    early.set(key, answer);
-    const forget = () => early.get(key) === answer && early.delete(key);
-    answer.then((data) => {
-        if (early.get(key) === answer) keep(key, data);
+    const mine = { answer: load(), isKept: false };
+    early.set(key, mine);
+    const forget = () => early.get(key) === mine && early.delete(key);
+    try {
+        const data = await mine.answer;
+        if (early.get(key) !== mine) return;
+        keep(key, data);
+        mine.isKept = true;
         setTimeout(forget, FRESH_MS);
-    }, forget);
+    } catch {
+        // Who shows it asks again, and says what is wrong.
+        forget();
+    }
 }
 
 /**
@@ -70,11 +79,13 @@ export function useLoad(key, load) {
     // Before the screen is drawn: the frame need not be waited for.
     useLayoutEffect(() => {
         if (key === null) return;
+        const before = early.get(key);
+        early.delete(key);
+        // It came a moment ago, and is drawn already.
+        if (before?.isKept && cache.has(key)) return;
         const abort = new AbortController();
         setBusy(key);
-        const asked = early.get(key) ?? load(abort.signal);
-        early.delete(key);
-        asked.then(
+        (before?.answer ?? load(abort.signal)).then(
             (data) => {
                 if (abort.signal.aborted) return;
                 keep(key, data);

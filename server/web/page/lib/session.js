@@ -19,10 +19,12 @@ function leave(error) {
     login.set({ state: "out", ways: error.detail?.login ? error.detail : UNKNOWN_WAYS, why: error.message });
 }
 
-/** Ask the server who is logged in. */
-export async function readSession() {
+/** Ask the server who is logged in. @param {Promise<any>} [together] what is waited for before that is shown to them */
+export async function readSession(together) {
     try {
-        login.set({ state: "in", session: await get("/session") });
+        const session = await get("/session");
+        await together;
+        login.set({ state: "in", session });
     } catch (error) {
         if (error instanceof ApiError && error.status === 401) leave(error);
         else login.set({ state: "failed", error: /** @type {Error} */ (error) });

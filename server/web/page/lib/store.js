@@ -2,7 +2,7 @@
  * Values that components show and that change, and what this browser remembers: the theme, and filters and source links of each
  * project. Nothing of reports, no token.
  */
-import { useEffect, useState } from "./preact.js";
+import { useLayoutEffect, useState } from "./preact.js";
 
 /**
  * @template T
@@ -38,7 +38,8 @@ export function createStore(initial) {
  */
 export function useStore(store) {
     const [value, set] = useState(store.get);
-    useEffect(() => {
+    // At once: what changes before the first frame is not to wait for it.
+    useLayoutEffect(() => {
         set(() => store.get());
         return store.listen((next) => set(() => next));
     }, [store]);

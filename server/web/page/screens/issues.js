@@ -55,7 +55,7 @@ function asked(route) {
 /** The list, asked for while the server says who is logged in. @param {import("../lib/router.js").Route} route */
 export function early(route) {
     const { key, load } = asked(route);
-    prefetch(key, () => load({ limit: PAGE }));
+    return prefetch(key, () => load({ limit: PAGE }));
 }
 
 /** @param {import("../lib/router.js").Route} route */
@@ -81,7 +81,7 @@ export function Screen({ project, route }) {
     const session = useStore(login);
     const rows = /** @type {Issue[]} */ (shown?.rows ?? []);
     useEffect(() => {
-        setChosen(new Map());
+        setChosen((was) => (was.size ? new Map() : was));
         setCurrent(-1);
     }, [key]);
     useEffect(() => {

@@ -53,7 +53,7 @@ function asked({ project, query }) {
 /** @param {import("../lib/router.js").Route} route */
 export function early(route) {
     const { key, load } = asked(route);
-    prefetch(key, load);
+    return prefetch(key, load);
 }
 
 /** @param {{project: string, route: import("../lib/router.js").Route}} props */

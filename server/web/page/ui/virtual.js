@@ -2,6 +2,7 @@
 import { html, useEffect, useLayoutEffect, useMemo, useRef, useState } from "../lib/preact.js";
 
 const BEYOND = 12, ROW = 60;
+const ABOVE = 150; // at least, of the bar and what is above the list
 
 /** @param {HTMLElement} list */
 function rowHeight(list) {
@@ -18,7 +19,7 @@ function rowHeight(list) {
 export function VirtualRows({ n, keep = -1, row, onEnd, name }) {
     const ref = useRef(/** @type {HTMLElement | null} */ (null));
     // Until it is measured: what a window shows. The rows beyond come when those are drawn.
-    const [at, setAt] = useState({ from: 0, to: Math.ceil(innerHeight / ROW), height: ROW });
+    const [at, setAt] = useState({ from: 0, to: Math.ceil(Math.max(ROW, innerHeight - ABOVE) / ROW), height: ROW });
     const measure = () => {
         const list = ref.current;
         if (!list) return;
