@@ -105,8 +105,10 @@ async function open(browser, path) {
     page.devtools = await context.newCDPSession(page);
     await page.devtools.send("Performance.enable", { timeDomain: "threadTicks" });
     page.first = timed(page, async () => {
-        await page.goto(settings.url + path);
-        return page.evaluate(() => bench.first);
+        await page.goto(settings.url + path, { waitUntil: "commit" });
+        // Not page.evaluate(), which has the page's thread compile and run what playwright needs.
+        const { result } = await page.devtools.send("Runtime.evaluate", { expression: "bench.first", awaitPromise: true, returnByValue: true });
+        return result.value;
     });
     await page.first;
     return page;
