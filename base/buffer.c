@@ -84,7 +84,7 @@ fz_buffer_printf(struct fz_buffer *buffer, const char *fmt, ...)
 }
 
 char *
-fz_buffer_room(struct fz_buffer *buffer, size_t more)
+fz_buffer_make_room(struct fz_buffer *buffer, size_t more)
 {
     return reserve(buffer, more) ? buffer->data + buffer->len : NULL;
 }

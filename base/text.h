@@ -46,6 +46,8 @@ bool fz_text_is_utf8(struct fz_span bytes);
 /* A NUL-terminated copy in which each byte that is not UTF-8, and each NUL, became U+FFFD. */
 char *fz_text_clean_utf8(struct fz_arena *arena, struct fz_span bytes);
 
+/* How many bytes at the start are ASCII and the same in a JSON string; for a text with others, it may be up to seven too few. */
+size_t fz_text_json_plain(struct fz_span text);
 /* The text as a JSON string with quotes; bytes that are not UTF-8 become U+FFFD. */
 void fz_text_json_append(struct fz_buffer *out, struct fz_span text);
 

@@ -104,22 +104,37 @@ fz_text_clean_utf8(struct fz_arena *arena, struct fz_span bytes)
     return out;
 }
 
-/* How many bytes at the start are ASCII and need no escape; at most seven fewer are found. Words as in base/json/scan.c. */
-static size_t
-plain_len(struct fz_span text)
+/* Words as in base/json/scan.c. */
+static bool
+word_is_plain(uint64_t word)
 {
+    uint64_t quote = word ^ ones * '"', backslash = word ^ ones * '\\', del = word ^ ones * 0x7f;
+    uint64_t hit = ((quote - ones) & ~quote) | ((backslash - ones) & ~backslash) |
+                   ((del - ones) & ~del) | ((word - ones * 0x20) & ~word) | word;
+    return (hit & highs) == 0;
+}
+
+size_t
+fz_text_json_plain(struct fz_span text)
+{
+    const uint8_t *p = text.data;
     size_t i = 0;
     for (; text.len - i >= sizeof(uint64_t); i += sizeof(uint64_t)) {
-        uint64_t word = load_word(text.data + i);
-        uint64_t quote = word ^ ones * '"', backslash = word ^ ones * '\\',
-                 del = word ^ ones * 0x7f;
-        uint64_t hit = ((quote - ones) & ~quote) | ((backslash - ones) & ~backslash) |
-                       ((del - ones) & ~del) | ((word - ones * 0x20) & ~word) | word;
-        if (hit & highs)
+        if (!word_is_plain(load_word(p + i)))
             return i;
     }
-    while (i < text.len && text.data[i] >= 0x20 && text.data[i] < 0x7f && text.data[i] != '"' &&
-           text.data[i] != '\\')
+    if (i == text.len)
+        return i;
+    /* The rest together with bytes that were looked at before, or that are in it twice: most keys are shorter than a word. */
+    uint32_t first, last;
+    if (text.len >= sizeof(uint64_t))
+        return word_is_plain(load_word(p + text.len - sizeof(uint64_t))) ? text.len : i;
+    if (text.len >= sizeof(first)) {
+        memcpy(&first, p, sizeof(first));
+        memcpy(&last, p + text.len - sizeof(last), sizeof(last));
+        return word_is_plain((uint64_t)first << 32 | last) ? text.len : 0;
+    }
+    while (i < text.len && p[i] >= 0x20 && p[i] < 0x7f && p[i] != '"' && p[i] != '\\')
         i++;
     return i;
 }
@@ -156,7 +171,7 @@ append_escaped(struct fz_buffer *out, struct fz_span text)
 void
 fz_text_json_append(struct fz_buffer *out, struct fz_span text)
 {
-    size_t plain = plain_len(text);
+    size_t plain = fz_text_json_plain(text);
     char *to = fz_buffer_room(out, plain + 2);
     if (!to)
         return;

@@ -103,12 +103,12 @@ json_walk_items(struct fz_span text)
     return start_at(text, '[');
 }
 
-bool
-json_walk_next(struct json_walk *walk, struct json_member *ret)
+/* The next key, and where its value begins. */
+static bool
+next_key(const struct json_walk *walk, struct fz_span *ret_key, size_t *ret_value)
 {
     struct fz_span text = walk->text;
     size_t pos = skip_space(text, walk->pos);
-    walk->pos = text.len;
     if (pos < text.len && text.data[pos] == ',')
         pos = skip_space(text, pos + 1);
     if (pos >= text.len || text.data[pos] != '"')
@@ -119,17 +119,35 @@ json_walk_next(struct json_walk *walk, struct json_member *ret)
     pos = skip_space(text, key_end);
     if (pos >= text.len || text.data[pos] != ':')
         return false;
-    pos = skip_space(text, pos + 1);
+    *ret_value = skip_space(text, pos + 1);
+    return fz_span_sub(text, key, key_end - 1 - key, ret_key);
+}
+
+bool
+json_walk_next(struct json_walk *walk, struct json_member *ret)
+{
+    struct fz_span text = walk->text;
+    size_t pos;
+    bool found = next_key(walk, &ret->key, &pos);
+    walk->pos = text.len;
+    if (!found)
+        return false;
     size_t end = value_end(text, pos);
     /* The head of a body is enough to detect its format, so the last value may be cut. */
     ret->complete = end <= text.len;
     if (!ret->complete)
         end = text.len;
-    if (!fz_span_sub(text, key, key_end - 1 - key, &ret->key) ||
-        !fz_span_sub(text, pos, end - pos, &ret->value))
+    if (!fz_span_sub(text, pos, end - pos, &ret->value))
         return false;
     walk->pos = end;
     return true;
+}
+
+bool
+json_walk_key(const struct json_walk *walk, struct fz_span *ret)
+{
+    size_t value;
+    return next_key(walk, ret, &value);
 }
 
 bool

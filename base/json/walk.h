@@ -27,6 +27,8 @@ struct json_walk json_walk_start(struct fz_span text);
 
 /* The next member; false at the end, or where the text stops being an object. */
 bool json_walk_next(struct json_walk *walk, struct json_member *ret);
+/* The key that json_walk_next() will find, without a look at its value, which may be most of the text. */
+bool json_walk_key(const struct json_walk *walk, struct fz_span *ret);
 
 /* The same for an array: begin at its first item; ret->key is empty. Stray commas are passed over.
  */

@@ -36,4 +36,18 @@ void json_write_time(struct json_write *w, const char *key, int64_t unix_ms);
 /* A text that is JSON already; NULL and "" are left out. */
 void json_write_raw(struct json_write *w, const char *key, const char *json);
 
+/*
+ * Members that come again and again in the same form: what was written since `start`, an earlier length of the buffer, as one
+ * piece, and the piece once more. Before a piece and after it there are other members.
+ *
+ *     size_t start = w->out->len;
+ *     json_write_text(w, "status", status);
+ *     piece = json_write_piece(w, start);
+ */
+struct json_piece {
+    size_t at, len;
+};
+struct json_piece json_write_piece(const struct json_write *w, size_t start);
+void json_write_again(struct json_write *w, const struct json_piece *piece);
+
 #endif

@@ -50,6 +50,59 @@ test_write(void **state)
     fz_buffer_deinit(&out);
 }
 
+/* A key with a quote at each place, and a piece that is written again while the buffer grows. */
+static void
+test_pieces(void **state)
+{
+    (void)state;
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer want = fz_buffer_make(0);
+    struct json_write w = json_write_start(&out);
+    json_write_open(&w, NULL, '{');
+    json_write_u64(&w, "first", 1);
+    size_t start = out.len;
+    json_write_text(&w, "image", "Demo");
+    json_write_hex(&w, "at", 0x1f0);
+    struct json_piece piece = json_write_piece(&w, start);
+    fz_buffer_text(&want, "{\"first\":1,\"image\":\"Demo\",\"at\":\"0x1f0\"");
+    for (unsigned i = 0; i < 1000; i++) {
+        json_write_again(&w, &piece);
+        json_write_u64(&w, "i", i);
+        fz_buffer_printf(&want, ",\"image\":\"Demo\",\"at\":\"0x1f0\",\"i\":%u", i);
+    }
+    for (int at = 0; at < 12; at++) {
+        char key[] = "abcdefghijkl";
+        key[at] = '"';
+        json_write_bool(&w, key, true);
+        fz_buffer_printf(&want, ",\"%.*s\\\"%s\":true", at, key, key + at + 1);
+    }
+    json_write_close(&w, '}');
+    fz_buffer_char(&want, '}');
+    assert_string_equal(fz_buffer_cstr(&out), fz_buffer_cstr(&want));
+    /* Numbers at the borders of their digits. */
+    fz_buffer_clear(&out);
+    fz_buffer_clear(&want);
+    w = json_write_start(&out);
+    json_write_open(&w, NULL, '[');
+    for (unsigned bit = 0; bit < 64; bit++) {
+        json_write_hex(&w, NULL, UINT64_C(1) << bit);
+        json_write_hex(&w, NULL, (UINT64_C(1) << bit) - 1);
+        json_write_i64(&w, NULL, -(int64_t)(UINT64_C(1) << bit >> 1));
+        unsigned long long power = UINT64_C(1) << bit;
+        fz_buffer_printf(&want, "%s\"0x%llx\",\"0x%llx\",%lld", bit ? "," : "[", power, power - 1,
+                         -(long long)(power >> 1));
+    }
+    assert_string_equal(fz_buffer_cstr(&out), fz_buffer_cstr(&want));
+    /* Beyond the cap nothing is written, and the failure stays. */
+    struct fz_buffer small = fz_buffer_make(8);
+    w = json_write_start(&small);
+    json_write_text(&w, NULL, "123456");
+    json_write_text(&w, "k", "v");
+    assert_string_equal(fz_buffer_cstr(&small), "\"123456\"");
+    assert_int_equal(fz_buffer_done(&small, NULL), FZ_E_LIMIT);
+    fz_buffer_deinit(&small);
+}
+
 static void
 test_walk(void **state)
 {
@@ -85,7 +138,14 @@ test_walk(void **state)
         fz_buffer_init(&got, 0);
         struct json_walk walk = json_walk_start(fz_span_cstr(cases[i].in));
         struct json_member member;
-        while (json_walk_next(&walk, &member)) {
+        struct fz_span key;
+        for (;;) {
+            bool has_key = json_walk_key(&walk, &key), has_next = json_walk_next(&walk, &member);
+            /* Without the value the walk finds the same. */
+            assert_int_equal(has_key, has_next);
+            if (!has_next)
+                break;
+            assert_true(fz_span_equal(key, member.key));
             fz_buffer_append(&got, member.key.data, member.key.len);
             fz_buffer_char(&got, '=');
             fz_buffer_append(&got, member.value.data, member.value.len);
@@ -122,6 +182,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_write),
+        cmocka_unit_test(test_pieces),
         cmocka_unit_test(test_walk),
         cmocka_unit_test(test_compact),
     };

@@ -1,6 +1,7 @@
 #include "base/text.h"
 
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include <setjmp.h>
@@ -239,6 +240,36 @@ test_visible(void **state)
     fz_arena_deinit(&arena);
 }
 
+/* Texts of each length with each kind of byte at each place: they are looked at in words and in parts of one. */
+static void
+test_json_places(void **state)
+{
+    (void)state;
+    static const struct {
+        char c;
+        const char *want;
+    } bytes[] = {{'"', "\\\""},       {'\\', "\\\\"},      {'\n', "\\n"},
+                 {'\x1f', "\\u001f"}, {'\x7f', "\\u007f"}, {'\xff', "\xef\xbf\xbd"},
+                 {' ', " "},          {'~', "~"},          {'\0', "\\u0000"}};
+    for (size_t len = 1; len <= 20; len++) {
+        for (size_t at = 0; at < len; at++) {
+            for (size_t i = 0; i < FZ_ARRAY_LEN(bytes); i++) {
+                char text[20], want[64];
+                memset(text, 'x', len);
+                text[at] = bytes[i].c;
+                snprintf(want, sizeof(want), "\"%.*s%s%.*s\"", (int)at, "xxxxxxxxxxxxxxxxxxxx",
+                         bytes[i].want, (int)(len - at - 1), "xxxxxxxxxxxxxxxxxxxx");
+                FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
+                fz_text_json_append(&out, fz_span_make(text, len));
+                assert_string_equal(fz_buffer_cstr(&out), want);
+                size_t plain = fz_text_json_plain(fz_span_make(text, len));
+                bool is_plain = strlen(bytes[i].want) == 1;
+                assert_true(is_plain ? plain == len : plain <= at && plain + 7 >= at);
+            }
+        }
+    }
+}
+
 static void
 test_json(void **state)
 {
@@ -286,7 +317,8 @@ main(void)
         cmocka_unit_test(test_numbers), cmocka_unit_test(test_hex),
         cmocka_unit_test(test_base64),  cmocka_unit_test(test_utf8),
         cmocka_unit_test(test_clean),   cmocka_unit_test(test_visible),
-        cmocka_unit_test(test_json),    cmocka_unit_test(test_affixes),
+        cmocka_unit_test(test_json),    cmocka_unit_test(test_json_places),
+        cmocka_unit_test(test_affixes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
