@@ -181,25 +181,80 @@ write_symbol(struct json_write *w, const struct report_symbol *symbol)
     json_write_close(w, '}');
 }
 
+/* What frames have in common with the frame before, which most have: pieces of the text that was written for it. */
+struct shared {
+    int image;
+    struct json_piece of_image;
+    enum report_frame_status status;
+    enum report_trust trust;
+    struct json_piece how;
+    bool in_app;
+    const char *rule;
+    struct json_piece whose;
+};
+
+static void
+write_image(struct json_write *w, const struct report *r, const struct report_frame *frame,
+            struct shared *shared)
+{
+    /* Before it is resolved, a frame may have the number of an image that a limit cut. */
+    if (frame->image < 0 || (size_t)frame->image >= r->n_images)
+        return;
+    if (shared->of_image.len && shared->image == frame->image) {
+        json_write_again(w, &shared->of_image);
+        return;
+    }
+    const struct report_image *image = &r->images[frame->image];
+    size_t start = w->out->len;
+    json_write_text(w, "image", image->name);
+    write_uuid(w, "image_uuid", image);
+    shared->image = frame->image;
+    shared->of_image = json_write_piece(w, start);
+}
+
+static void
+write_how(struct json_write *w, const struct report_frame *frame, struct shared *shared)
+{
+    if (shared->how.len && shared->status == frame->status && shared->trust == frame->trust) {
+        json_write_again(w, &shared->how);
+        return;
+    }
+    size_t start = w->out->len;
+    json_write_text(w, "status", report_frame_status_names[frame->status]);
+    json_write_text(w, "trust", report_trust_names[frame->trust]);
+    shared->status = frame->status;
+    shared->trust = frame->trust;
+    shared->how = json_write_piece(w, start);
+}
+
+static void
+write_whose(struct json_write *w, const struct report_frame *frame, struct shared *shared)
+{
+    if (shared->whose.len && shared->in_app == frame->in_app && shared->rule == frame->rule) {
+        json_write_again(w, &shared->whose);
+        return;
+    }
+    size_t start = w->out->len;
+    json_write_bool(w, "in_app", frame->in_app);
+    json_write_text(w, "rule", frame->rule);
+    shared->in_app = frame->in_app;
+    shared->rule = frame->rule;
+    shared->whose = json_write_piece(w, start);
+}
+
 static void
 write_frame(struct json_write *w, const struct report *r, const struct report_frame *frame,
-            size_t index)
+            size_t index, struct shared *shared)
 {
     json_write_open(w, NULL, '{');
     json_write_u64(w, "index", index);
     json_write_hex(w, "address", frame->addr);
     if (frame->status != REPORT_FRAME_UNRESOLVED)
         json_write_hex(w, "lookup_address", frame->lookup_addr);
-    /* Before it is resolved, a frame may have the number of an image that a limit cut. */
-    if (frame->image >= 0 && (size_t)frame->image < r->n_images) {
-        const struct report_image *image = &r->images[frame->image];
-        json_write_text(w, "image", image->name);
-        write_uuid(w, "image_uuid", image);
-    }
+    write_image(w, r, frame, shared);
     if (frame->has_image_offset)
         json_write_hex(w, "image_offset", frame->image_offset);
-    json_write_text(w, "status", report_frame_status_names[frame->status]);
-    json_write_text(w, "trust", report_trust_names[frame->trust]);
+    write_how(w, frame, shared);
     json_write_open(w, "symbols", '[');
     for (size_t i = 0; i < frame->n_symbols; i++)
         write_symbol(w, &frame->symbols[i]);
@@ -209,8 +264,7 @@ write_frame(struct json_write *w, const struct report *r, const struct report_fr
         json_write_hex(w, "symbol_address", frame->client_start);
     if (frame->samples)
         json_write_u64(w, "samples", frame->samples);
-    json_write_bool(w, "in_app", frame->in_app);
-    json_write_text(w, "rule", frame->rule);
+    write_whose(w, frame, shared);
     if (frame->is_anchor)
         json_write_bool(w, "anchor", true);
     json_write_close(w, '}');
@@ -220,9 +274,10 @@ static void
 write_frames(struct json_write *w, const struct report *r, const struct report_frame *frames,
              size_t n, size_t n_cut)
 {
+    struct shared shared = {.image = -1};
     json_write_open(w, "frames", '[');
     for (size_t i = 0; i < n; i++)
-        write_frame(w, r, &frames[i], i);
+        write_frame(w, r, &frames[i], i, &shared);
     json_write_close(w, ']');
     if (n_cut)
         json_write_u64(w, "frames_cut", n_cut);
