@@ -21,6 +21,7 @@ struct build {
     json_t *open[JSON_SCAN_DEPTH_MAX]; /* borrowed: each is in its parent */
     size_t depth;
     char *key; /* of the member that comes; NULL: none has come yet */
+    size_t key_len;
     struct fz_buffer decoded, decoded_key;
     bool failed;
 };
@@ -94,25 +95,37 @@ decode(const char *in, size_t len, struct fz_buffer *out)
     return start;
 }
 
+/* Where the string from `at` on has its next quote or backslash. Words as in base/json/scan.c. */
+static size_t
+find_special(const struct build *b, size_t at)
+{
+    static const uint64_t ones = 0x0101010101010101, highs = 0x8080808080808080;
+    for (uint64_t word; b->len - at >= sizeof(word); at += sizeof(word)) {
+        memcpy(&word, b->text + at, sizeof(word));
+        if (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__)
+            word = __builtin_bswap64(word);
+        uint64_t quote = word ^ ones * '"', backslash = word ^ ones * '\\';
+        uint64_t hit = (((quote - ones) & ~quote) | ((backslash - ones) & ~backslash)) & highs;
+        if (hit)
+            return at + (size_t)(__builtin_ctzll(hit) / 8);
+    }
+    while (at < b->len && b->text[at] != '"' && b->text[at] != '\\')
+        at++;
+    return at;
+}
+
 /* The string at `pos`, which moves past it: its bytes without quotes. */
 static struct fz_span
 take_string(struct build *b, bool *ret_escaped)
 {
-    size_t start = b->pos + 1, end = start;
+    size_t start = b->pos + 1, end = find_special(b, start);
     *ret_escaped = false;
-    for (;;) {
-        const char *quote = memchr(b->text + end, '"', b->len - end);
-        size_t at = quote ? (size_t)(quote - b->text) : b->len, slashes = at;
-        /* One that an odd number of backslashes precedes is a part of the string. */
-        while (slashes > start && b->text[slashes - 1] == '\\')
-            slashes--;
-        end = at + 1;
-        if ((at - slashes) % 2 == 0 || !quote) {
-            b->pos = end;
-            *ret_escaped = slashes < at || memchr(b->text + start, '\\', at - start) != NULL;
-            return fz_span_make(b->text + start, at - start);
-        }
+    while (end < b->len && b->text[end] == '\\') {
+        *ret_escaped = true;
+        end = b->len - end > 2 ? find_special(b, end + 2) : b->len;
     }
+    b->pos = end + 1;
+    return fz_span_make(b->text + start, end - start);
 }
 
 /* ---- values ---------------------------------------------------------------------------------- */
@@ -180,6 +193,7 @@ take_text(struct build *b)
     /* jansson wants a NUL after it, and the quote is not needed any more; it comes back later. */
     text[len] = '\0';
     b->key = text;
+    b->key_len = len;
 }
 
 static void
@@ -231,7 +245,7 @@ take_token(struct build *b)
     }
     /* Its value has come. */
     if (key && !b->key && key != b->decoded_key.data)
-        key[strlen(key)] = '"';
+        key[b->key_len] = '"';
 }
 
 json_t *

@@ -12,7 +12,7 @@
 #include "base/json/number.h"
 #include "base/text.h"
 
-enum { ESCAPE_LEN = 6 }; /* \uXXXX */
+enum { ESCAPE_LEN = 6 /* \uXXXX */, INT_SHORT = 18 };
 
 enum expect { VALUE, ITEM_OR_END, KEY_OR_END, KEY, COLON, AFTER_VALUE, NOTHING };
 
@@ -79,6 +79,13 @@ skip_space(struct scan *s)
 {
     static const uint64_t spaces = 0x2020202020202020;
     size_t pos = s->pos, len = s->len;
+    /* Between tokens there is nothing, or one space. */
+    if (pos < len && s->data[pos] == ' ')
+        pos++;
+    if (pos < len && s->data[pos] > ' ') {
+        s->pos = pos;
+        return;
+    }
     while (pos < len) {
         uint8_t c = s->data[pos];
         if (c == ' ') {
@@ -237,7 +244,9 @@ scan_number(struct scan *s)
             return bad(s, pos, "bad number");
     }
     s->pos = pos;
-    if (json_number_fits(fz_span_make(s->data + start, pos - start), is_int))
+    /* So few digits always fit. */
+    if ((is_int && pos - start <= INT_SHORT) ||
+        json_number_fits(fz_span_make(s->data + start, pos - start), is_int))
         return FZ_OK;
     /* Its own bytes stay in the input's run; only the quotes are put around them. */
     enum fz_code code = repair(s, &s->notes.n_big_numbers, start, "\"", 1, start);
@@ -329,7 +338,25 @@ unexpected(struct scan *s, enum expect expect)
                       s->pos == s->len ? " is expected" : "", s->pos);
 }
 
-/* One token; *expect is what may come here, and becomes what may come next. */
+/* A key and, since nothing else can follow it, its colon and its value. */
+static enum fz_code
+scan_member(struct scan *s, enum expect *expect)
+{
+    s->notes.n_keys++;
+    enum fz_code code = scan_string(s);
+    if (code != FZ_OK)
+        return code;
+    *expect = COLON;
+    skip_space(s);
+    if (s->pos == s->len || s->data[s->pos] != ':')
+        return unexpected(s, *expect);
+    s->pos++;
+    *expect = VALUE;
+    skip_space(s);
+    return s->pos == s->len ? unexpected(s, *expect) : scan_value(s, expect);
+}
+
+/* One token, or one member; *expect is what may come here, and becomes what may come next. */
 static enum fz_code
 scan_token(struct scan *s, enum expect *expect)
 {
@@ -345,12 +372,6 @@ scan_token(struct scan *s, enum expect *expect)
             return unexpected(s, *expect);
         *expect = close_bracket(s);
         return FZ_OK;
-    case COLON:
-        if (c != ':')
-            return unexpected(s, *expect);
-        s->pos++;
-        *expect = VALUE;
-        return FZ_OK;
     case KEY_OR_END:
         if (c == '}') {
             *expect = close_bracket(s);
@@ -358,17 +379,14 @@ scan_token(struct scan *s, enum expect *expect)
         }
         /* fallthrough */
     case KEY:
-        if (c != '"')
-            return unexpected(s, *expect);
-        *expect = COLON;
-        s->notes.n_keys++;
-        return scan_string(s);
+        return c == '"' ? scan_member(s, expect) : unexpected(s, *expect);
     case ITEM_OR_END:
         if (c == ']') {
             *expect = close_bracket(s);
             return FZ_OK;
         }
         return scan_value(s, expect);
+    case COLON:
     case VALUE:
     case NOTHING:
         break;
