@@ -55,16 +55,20 @@ add_named(struct ingest_image_map *map, const json_t *frames)
         struct ingest_image_key key = {.addr = 0};
         uint64_t addr;
         const json_t *frame = json_array_get(frames, i);
+        if (!json_scan_u64(json_object_get(frame, "object_addr"), &key.addr) || key.addr == 0)
+            continue;
+        /* Nearly all are in a listed image, which has its own size. */
+        int known = ingest_image_map_find(map, &key);
+        if (known >= 0 && known < (int)map->n_listed)
+            continue;
         const char *name = json_string_value(json_object_get(frame, "object_name"));
         const char *text = json_string_value(json_object_get(frame, "object_uuid"));
         struct fz_uuid uuid;
         bool has_uuid = text && fz_uuid_parse(fz_span_cstr(text), &uuid) && !fz_uuid_is_nil(&uuid);
-        if (!json_scan_u64(json_object_get(frame, "object_addr"), &key.addr) ||
-            !json_scan_u64(json_object_get(frame, "instruction_addr"), &addr) ||
-            (!name && !has_uuid) || key.addr == 0 || addr < key.addr)
+        if (!json_scan_u64(json_object_get(frame, "instruction_addr"), &addr) ||
+            (!name && !has_uuid) || addr < key.addr)
             continue;
         int number = ingest_image_map_add(map, &key);
-        /* Listed images have their own size. */
         if (number < (int)map->n_listed)
             continue;
         /* It reaches at least to the highest address that a frame has in it. */

@@ -20,15 +20,17 @@ ingest_kscrash_is_summary(struct fz_span text)
     unsigned schema = 0, run = 0, summary = 0;
     struct json_walk walk = json_walk_start(text);
     struct json_member member;
-    while (json_walk_next(&walk, &member)) {
-        schema += fz_span_is(member.key, "schema_version");
-        run += fz_span_is(member.key, "run_id");
-        summary += fz_span_is(member.key, "outcome") || fz_span_is(member.key, "durations_ms") ||
-                   fz_span_is(member.key, "sessions");
-        /* A report may have such members as well. */
-        if (fz_span_is(member.key, "crash") || fz_span_is(member.key, "framezero") ||
-            fz_span_is(member.key, "threads"))
+    struct fz_span key;
+    while (json_walk_key(&walk, &key)) {
+        schema += fz_span_is(key, "schema_version");
+        run += fz_span_is(key, "run_id");
+        summary += fz_span_is(key, "outcome") || fz_span_is(key, "durations_ms") ||
+                   fz_span_is(key, "sessions");
+        /* A report may have such members as well; the crash, nearly all of it, is not read for that. */
+        if (fz_span_is(key, "crash") || fz_span_is(key, "framezero") || fz_span_is(key, "threads"))
             return false;
+        if (!json_walk_next(&walk, &member))
+            break;
     }
     return schema && run && summary;
 }
