@@ -43,7 +43,7 @@ class Walks(PageCase):
         number, sample = self.prepare()
         screens = [("issues", ".issue-link"), (f"issues/{number}", ".vars"), ("reports", ".issue-link"), (f"reports/{sample}", ".vars"), ("versions", "h1"),
                    ("symbols", ".missing-name"), ("start", ".first-step"), ("settings/clients", ".snippets"), ("settings/general", ".form"),
-                   *((f"settings/{name}", "main h2") for name in ("tokens", "alerts", "grouping", "privacy", "users"))]
+                   *((f"settings/{name}", "main h2") for name in ("tokens", "alerts", "grouping", "privacy", "retention", "audit", "users"))]
         opens = [("issues", ".issue-link", "Filters", None, "menu"), ("issues", ".issue-link", "Filters", "Save this filter…", "dialog"),
                  ("issues", ".issue-link", "Keyboard shortcuts", None, "dialog"), (f"issues/{number}", ".vars", "Resolve", None, "menu"),
                  (f"issues/{number}", ".vars", "More actions", "Links to source code…", "dialog"), ("settings/tokens", "table", "New token or key", None, "dialog"),
