@@ -2,6 +2,7 @@
 export default async function ({ open, settings, expect, same }) {
     const page = await open({ loggedIn: false, allow: ["status of 40"], path: "/" });
     await page.getByText("There is no user yet").waitFor();
+    await page.getByText("framezero user invite").waitFor();
     await page.goto(settings.setup);
     await page.getByLabel("E-mail address").fill("ann@example.com");
     await page.getByLabel("Name").fill("Ann <b>Lee</b>");

@@ -59,7 +59,8 @@ export function LoginScreen({ ways, next }) {
     return html`<main class="login" id="main" tabindex="-1">
         <h1>framezero</h1>
         ${ways.setup && html`<p>There is no user yet. Open the setup link that the server printed when it first
-            started; it is also in <code>credentials.json</code>, as <code>setup_url</code>.</p>`}
+            started; it is also in <code>credentials.json</code>, as <code>setup_url</code>. It works for 30 minutes; after that,
+            <code>framezero user invite --email ADDRESS --role admin --project '*'</code> makes another one.</p>`}
         ${ways.oidc && html`<a class="button" href=${"/api/v1/session/oidc?next=" + encodeURIComponent(next)}>Log in with ${ways.oidc.name}</a>`}
         ${useToken ? html`<${TokenForm} submit=${submit} isBusy=${isBusy} />` : html`<${PasswordForm} submit=${submit} isBusy=${isBusy} />`}
         ${error && html`<${LoginError} error=${error} />`}
