@@ -1,5 +1,5 @@
 /** All versions, the highest first, two of them compared, and charts of how adoption and crash-free rates went. */
-import { html } from "../../lib/preact.js";
+import { html, useState } from "../../lib/preact.js";
 import { versionText, compact, number } from "../../lib/format.js";
 import { quote } from "../../lib/query.js";
 import { pathTo, queryText, setQuery } from "../../lib/router.js";
@@ -15,6 +15,7 @@ import { Age } from "../../ui/text.js";
  */
 
 const SHOWN = 4;
+const FIRST = 20; // rows, before one asks for all
 
 /** @param {{versions: Version[], parts: import("../../lib/versions.js").Part[]}} props parts: of the time range, the oldest first */
 export function VersionCharts({ versions, parts }) {
@@ -82,11 +83,15 @@ const COLUMNS = ["Adoption, 24 h", "Sessions", "Crash-free sessions", "Crash-fre
 
 /** @param {{project: string, versions: Version[], since: string}} props */
 export function VersionTable({ project, versions, since }) {
+    const [isAll, setAll] = useState(false);
+    const shown = isAll ? versions : versions.slice(0, FIRST);
     return html`<section><div class="wide-table" tabindex="0" role="region" aria-label="All versions"><table>
         <caption class="unseen">All versions, the highest first</caption>
         <thead><tr><th scope="col">Version</th>${COLUMNS.map((name, i) => html`<th key=${name} scope="col" class=${i > 0 && i < 9 ? "number" : ""}>${name}</th>`)}</tr></thead>
-        <tbody>${versions.map((version) => html`<${Row} key=${versionKey(version)} project=${project} version=${version} since=${since} />`)}</tbody>
-    </table></div></section>`;
+        <tbody>${shown.map((version) => html`<${Row} key=${versionKey(version)} project=${project} version=${version} since=${since} />`)}</tbody>
+    </table></div>
+        ${shown.length < versions.length && html`<p><button type="button" class="linklike" aria-expanded="false" onClick=${() => setAll(true)}>Show all ${versions.length} versions</button></p>`}
+    </section>`;
 }
 
 /** @type {Record<string, {text: string, kind: "green" | "red" | "grey" | "amber"}>} */
