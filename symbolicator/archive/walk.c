@@ -24,6 +24,7 @@ struct walk {
     struct sym_archive_summary *summary;
     struct sym_problems *problems;
     bool is_raw;                   /* one compressed file, which has no name */
+    bool is_contradicted;          /* the member: a zip's directory says something else of it */
     char name[6 * NAME_BYTES + 1]; /* of the member, visible */
 };
 
@@ -119,7 +120,7 @@ read_member(struct walk *w, const char *name, struct fz_error *err)
                         shown_name(name), reason(w->archive));
         return FZ_OK;
     }
-    bool is_damaged = status == ARCHIVE_WARN;
+    bool is_damaged = status == ARCHIVE_WARN || w->is_contradicted;
     bool is_wanted = !w->sink->wants || w->sink->wants(name, piece);
     /* A member that begins with a hole has no magic that could be looked at. */
     if (status == ARCHIVE_EOF || offset != 0 || !is_wanted)
@@ -185,6 +186,14 @@ check_stream(struct walk *w, struct fz_error *err)
     return count_bytes(w, (uint64_t)unpacked - before, err);
 }
 
+/* libarchive believes the header before a zip's member, and only warns if the directory at the end has another checksum or size
+ * of it. Its other warnings about headers are of names, which do no harm; only the text distinguishes them. */
+static bool
+is_contradicted(struct archive *archive, int status)
+{
+    return status == ARCHIVE_WARN && fz_text_has_prefix(reason(archive), "Inconsistent");
+}
+
 static enum fz_code
 walk_entries(struct walk *w, struct fz_error *err)
 {
@@ -206,6 +215,7 @@ walk_entries(struct walk *w, struct fz_error *err)
         }
         /* Known only once the first header has been read. */
         w->is_raw = archive_format(w->archive) == ARCHIVE_FORMAT_RAW;
+        w->is_contradicted = is_contradicted(w->archive, status);
         if (w->is_raw)
             w->summary->format = "compressed";
         if (++w->summary->n_entries > w->limits->entries)
