@@ -5,6 +5,7 @@ start on one, and everything as before once there is room. On a file system of i
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -173,6 +174,44 @@ class FullDisk(unittest.TestCase):
         os.unlink(filler)
         self.server.start()
         until(lambda: os.path.getsize(os.path.join(place, "reserve")) == 8 * MIB, "the reserve is made again")
+        self.check_acked()
+
+    def test_log(self):
+        """Lines for which the log's disk has no room are counted; nothing else depends on them."""
+        place = self.mount("log", "256K")
+        self.serve(os.path.join(self.folder, "data"), MARKS)
+        self.server.stop()
+        self.server.log_path = os.path.join(place, "serve.log")
+        self.server.start()
+        filler = self.fill(place)
+        for n in range(100):  # more lines than the log's last page holds
+            self.assertEqual(self.post(n), 202)
+        os.unlink(filler)
+        self.assertEqual(self.get("/api/v1/reports")[0], 200)
+        until(lambda: re.search(r'msg="log lines dropped" n=[1-9]', self.server.log()), "the count of lost lines")
+        self.assertTrue(all(line.startswith("ts=") for line in self.server.log().splitlines()), self.server.log_tail())
+        self.check_acked()
+
+    def test_start_after_an_orderly_stop(self):
+        """SQLite's files are gone then; a start gives up a part of what is left of the reserve to make them."""
+        place = self.mount("data", "96M")
+        self.serve(place, ("--limit", "disk_reserve=32M", "--limit", "disk_free_reports=4M", "--limit", "disk_free_symbols=12M"))
+        for n in range(20):
+            self.assertEqual(self.post(n), 202)
+        reserve = os.path.join(place, "reserve")
+        until(lambda: os.path.getsize(reserve) == 32 * MIB, "the reserve is there")
+        filler = self.fill(place)
+        until(lambda: os.path.getsize(reserve) == 8 * MIB, "most of the reserve is given up")
+        self.assertEqual(self.server.terminate(), 0)
+        self.assertFalse(os.path.exists(os.path.join(place, "framezero.db-wal")))
+        self.fill(place)
+        self.start_full(place)
+        self.assertEqual(os.path.getsize(reserve), 4 * MIB)
+        self.assertEqual(self.get("/api/v1/reports")[0], 200)
+        gone, _ = self.acked.popitem()
+        self.assertEqual(self.server.request("DELETE", f"/api/v1/reports/{gone}")[0], 204)
+        self.assertEqual(self.post(1000), 503)
+        self.free(filler)
         self.check_acked()
 
     def hammer(self, place):
