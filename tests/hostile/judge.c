@@ -201,7 +201,7 @@ main(int argc, char **argv)
             return 2;
         double cpu = (double)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) +
                      (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) / 1e6;
-        bool is_bad = !WIFEXITED(status) || WEXITSTATUS(status) != 0 || cpu > CPU_S ||
+        bool is_bad = !WIFEXITED(status) || WEXITSTATUS(status) != 0 || cpu > (double)CPU_S ||
                       used.ru_maxrss > MEMORY_MB * 1024L;
         if (is_bad)
             printf("%zu: status %d, %.2f s of CPU, %ld MB\n", n, status, cpu,
