@@ -68,10 +68,10 @@ code_of(int rc)
 static enum fz_code
 fail(struct sqlite *lite, int rc, struct fz_error *err)
 {
-    /* After an I/O error nothing that the connection believes about the file can be trusted: a
-     * failed fsync may have dropped the pages it did not write. */
+    /* After an I/O error nothing that the connection believes about the file can be trusted: a failed fsync may have dropped
+     * pages. A file that could not be opened for writing (no descriptor was left) is open for reading, and stays so. */
     int kind = rc & 0xff;
-    lite->base.broken |= kind == SQLITE_IOERR || kind == SQLITE_CORRUPT;
+    lite->base.broken |= kind == SQLITE_IOERR || kind == SQLITE_CORRUPT || kind == SQLITE_READONLY;
     const char *text = lite->db ? sqlite3_errmsg(lite->db) : sqlite3_errstr(rc);
     if (kind == SQLITE_CORRUPT || kind == SQLITE_NOTADB)
         return fz_fail(err, FZ_E_INTERNAL,

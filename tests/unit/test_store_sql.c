@@ -1,17 +1,20 @@
 /*
  * The SQL layer on SQLite: what the contract tests cannot see from above the store.
  */
+#define _GNU_SOURCE /* syscall, O_TMPFILE */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -53,6 +56,52 @@ tear_down(void **state)
     int failed = system(command);
     free(f);
     return failed;
+}
+
+/* ---- SQLite's open(), in the place of the C library's ---- */
+
+static const char
+    *refused; /* the end of a file's name that is not opened for writing; NULL: none */
+static int n_refused;
+int open64(const char *path, int flags, ...);
+
+int
+open64(const char *path, int flags, ...)
+{
+    va_list list;
+    va_start(list, flags);
+    int mode = flags & (O_CREAT | __O_TMPFILE) ? va_arg(list, int) : 0;
+    va_end(list);
+    size_t len = strlen(path), end = refused ? strlen(refused) : 0;
+    if (refused && len >= end && strcmp(path + len - end, refused) == 0 &&
+        (flags & O_ACCMODE) == O_RDWR) {
+        n_refused++;
+        errno = EMFILE;
+        return -1;
+    }
+    return (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode);
+}
+
+/* For want of descriptors, SQLite opens a file for reading alone, and keeps it so. */
+static void
+test_not_opened_for_writing(void **state)
+{
+    struct fixture *f = *state;
+    static const char *const ends[] = {"x.db", "x.db-wal"};
+    for (int i = 0; i < 2; i++) {
+        struct sql *sql = NULL;
+        refused = ends[i];
+        n_refused = 0;
+        enum fz_code code = sql_open(f->url, false, &sql, &f->err);
+        if (code == FZ_OK)
+            code = sql_script(sql, "INSERT INTO t (a) VALUES (1)", &f->err);
+        refused = NULL;
+        assert_int_equal(code, FZ_E_UNAVAILABLE);
+        assert_true(n_refused > 0);
+        if (sql) /* it is left: the same connection works again */
+            assert_int_equal(sql_script(sql, "INSERT INTO t (a) VALUES (1)", &f->err), FZ_OK);
+        sql_close(sql);
+    }
 }
 
 static void
@@ -342,6 +391,7 @@ main(void)
         cmocka_unit_test_setup_teardown(test_durability_and_privacy, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_light_transactions, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_second_open_keeps_locks, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_not_opened_for_writing, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
