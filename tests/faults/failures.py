@@ -4,8 +4,8 @@ acknowledged that is not there after a restart, and the next request works.
 
 failures.py --framezero BINARY --shim LIBRARY [--points N | --all] [--memory SECONDS]
 
-Without --all, the points are spread evenly over the calls that each action makes. --memory: instead, one allocation in 20,000
-and then one in 200 fails for so long while clients send reports.
+Without --all, the points are spread evenly over the calls that each action makes. Then one allocation in 20,000 and one in 200
+fails, each for so many seconds (1), while clients send reports. --points 0: that alone.
 """
 
 import argparse
@@ -223,16 +223,14 @@ class Failures:
         self.server.start()
         try:
             self.take()
-            if self.options.memory:
-                self.memory_fails(self.options.memory)
-            else:
-                kinds = [k for k in KINDS if k != "connect" or self.server.database]
-                actions = [self.take, self.finish, self.upload, self.read, self.delete]
-                each = max(1, self.options.points // (len(kinds) * (len(actions) + 1)))
-                for kind in kinds:
-                    for action in actions:
-                        self.run_action(action, kind, each)
-                    self.run_start(kind, each)
+            kinds = [k for k in KINDS if k != "connect" or self.server.database]
+            actions = [self.take, self.finish, self.upload, self.read, self.delete]
+            each = max(1, self.options.points // (len(kinds) * (len(actions) + 1)))
+            for kind in kinds if self.options.points or self.options.all else []:
+                for action in actions:
+                    self.run_action(action, kind, each)
+                self.run_start(kind, each)
+            self.memory_fails(self.options.memory)
             self.check_acked()
         finally:
             self.control.disarm()
@@ -248,7 +246,7 @@ def main():
     parser.add_argument("--shim", required=True)
     parser.add_argument("--points", type=int, default=30)
     parser.add_argument("--all", action="store_true")
-    parser.add_argument("--memory", type=int, default=0)
+    parser.add_argument("--memory", type=int, default=1)
     Failures(parser.parse_args()).run()
 
 
