@@ -23,3 +23,6 @@ if (route.project) {
     // The other screens are in a second file, which app.js would ask for only once it runs.
     if (!isList) document.head.append(Object.assign(document.createElement("link"), { rel: "modulepreload", href: new URL("./rest.js", import.meta.url).href }));
 }
+// A browser opens what it keeps for a server at the first access, and nothing else of the page runs meanwhile, for 30 to 90 ms: now, while the
+// answers are on their way.
+localStorage.getItem("framezero.theme");

@@ -5,10 +5,21 @@ export default async function ({ open, settings, expect, same }) {
     const page = await open({ path: "/login", allow: ["401"] });
     // No news, for which a list is loaded again.
     await page.route("**/api/v1/events?*", (route) => route.fulfill({ status: 204 }));
+    await page.addInitScript(() => {
+        const order = (window.order = []);
+        const [ask, read] = [window.fetch, Storage.prototype.getItem];
+        window.fetch = (...how) => (order.push("asked"), ask(...how));
+        Storage.prototype.getItem = function (key) {
+            order.push("kept");
+            return read.call(this, key);
+        };
+    });
     /** Open a path with app.js held back until `first` was asked for. */
     const visit = async (path, first, shown) => {
         const asked = [];
         let seen = () => {};
+        // The page before may just be loading the code of items.
+        await page.goto("about:blank");
         const early = Promise.race([new Promise((go) => (seen = () => go(true))), new Promise((go) => setTimeout(go, HELD_MS, false).unref())]);
         const note = (request) => {
             const { pathname } = new URL(request.url());
@@ -19,6 +30,8 @@ export default async function ({ open, settings, expect, same }) {
         const name = "**/assets/*/app.js";
         await page.route(name, async (route) => {
             if (!(await early)) return route.abort();
+            const order = await page.evaluate(() => window.order.join(" "));
+            expect(/^(asked )*kept$/.test(order), `${path}: what the browser keeps is not opened behind the requests: ${order}`);
             await route.continue();
         });
         await page.goto(settings.url + path, { waitUntil: "commit" });
