@@ -6,6 +6,7 @@
  */
 #include "symbolicator/variables/number.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "symbolicator/variables/constants.h"
@@ -143,6 +144,8 @@ binary_float(unsigned op, struct variables_number a, struct variables_number b,
     double x = as_double(a), y = as_double(b);
     uint64_t truth;
     if (compared(op, x < y ? -1 : x > y, &truth)) {
+        if (isunordered(x, y))
+            truth = op == OP_NE;
         *ret = variables_number_make(truth, NUMBER_GENERIC, 8);
         return true;
     }

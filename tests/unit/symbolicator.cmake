@@ -26,6 +26,6 @@ endforeach()
 
 add_library(fz_variables_case STATIC variables_case.c)
 target_link_libraries(fz_variables_case PUBLIC fz_report fz_symbolicator fz_dwarf_text fz_base fz_options)
-foreach(name variables_cpu variables_definition variables_expression variables_image variables_place variables_swift variables_value)
+foreach(name variables_cpu variables_definition variables_expression variables_image variables_number variables_place variables_swift variables_value)
   fz_unit_test(${name} fz_symbolicator fz_variables_case)
 endforeach()
