@@ -168,7 +168,8 @@ class Heard(ServerCase):
             thread.start()
         for thread in threads:
             thread.join()
-        until(lambda: events.n("report.changed") == 400, "all of them", 60)
+        # Children that read reports take what other programs leave of the processors (SCHED_IDLE): a second each, on a busy machine.
+        until(lambda: events.n("report.changed") == 400, "all of them", 400)
         took = time.monotonic() - begin
         self.assertEqual(events.n("report.received"), 400)
         self.assertLess(len(events.messages), took + 2)
@@ -203,13 +204,13 @@ class Heard(ServerCase):
         with open(os.path.join(SAMPLE, "report.json"), "rb") as f:
             sent = other.request("POST", "/api/v1/reports", body=f.read())[1]["id"]
         for heard in (events, there):
-            until(lambda heard=heard: heard.named("report.changed") == [sent], "the report", 20)
+            until(lambda heard=heard: heard.named("report.changed") == [sent], "the report", 120)
         with open(os.path.join(SAMPLE, "Demo.dSYM.zip"), "rb") as f:
             status, answer = other.request("POST", "/api/v1/symbols", body=f.read())
         self.assertEqual((status, answer["unblocked_reports"]), (201, 1))
         for heard in (events, there):
-            until(lambda heard=heard: heard.n("report.changed") >= 2, "its names", 20)
-            until(lambda heard=heard: heard.n("upload.finished"), "the upload", 20)
+            until(lambda heard=heard: heard.n("report.changed") >= 2, "its names", 120)
+            until(lambda heard=heard: heard.n("upload.finished"), "the upload", 120)
             self.assertEqual((heard.n("upload.finished"), heard.n("upload.finished", "unblocked")), (1, 1))
             self.assertGreaterEqual(heard.n("symbols.changed"), 1)
         n = events.n("symbols.changed")
