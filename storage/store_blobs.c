@@ -22,7 +22,10 @@ store_blob_hold(struct store *store, const char *sha256, struct fz_error *err)
     enum fz_code code = sql_lock(store->sql, LOCK, false, err);
     /* Under the lock: the sweep takes no blob away between this look and the commit that names
      * it. */
-    store->blob_is_gone = code == FZ_OK && !blob_is_there(store->blobs, sha256);
+    bool is_there = false;
+    if (code == FZ_OK)
+        code = blob_is_there(store->blobs, sha256, &is_there, err);
+    store->blob_is_gone = code == FZ_OK && !is_there;
     if (store->blob_is_gone)
         return fz_fail(err, FZ_E_UNAVAILABLE,
                        "a file was deleted while it was sent again; send it once more");

@@ -141,6 +141,24 @@ store_job_fail(struct store *store, const struct store_job *job, enum fz_code wh
 }
 
 enum fz_code
+store_job_postpone(struct store *store, const struct store_job *job, int64_t delay_ms,
+                   struct fz_error *err)
+{
+    struct store_job_row row = {0};
+    uint32_t random;
+    fz_random(&random, sizeof(random));
+    FZ_CLEANUP(sql_rollbackp) struct sql *tx = NULL;
+    enum fz_code code = sql_begin(store->sql, &tx, err);
+    if (code == FZ_OK)
+        code = store_job_lock(store, job, &row, err);
+    if (row.strikes > 0)
+        row.strikes--;
+    if (code == FZ_OK)
+        code = try_again(store, job, &row, delay_ms + random % (delay_ms / 4 + 1), err);
+    return code == FZ_OK ? sql_commit(&tx, err) : code;
+}
+
+enum fz_code
 store_job_release(struct store *store, const struct store_job *job, struct fz_error *err)
 {
     uint64_t n = 0;

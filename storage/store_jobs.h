@@ -48,6 +48,11 @@ void store_job_no_uploads(struct store *store, bool no_uploads);
 FZ_MUST_CHECK enum fz_code store_job_heartbeat(struct store *store, const struct store_job *job,
                                                int64_t lease_ms, struct fz_error *err);
 
+/* Give a job back because something around us is away that will be back: due after `delay_ms` and up to
+ * a quarter more, however often; it does not count as an attempt. CONFLICT: it is no longer ours. */
+FZ_MUST_CHECK enum fz_code store_job_postpone(struct store *store, const struct store_job *job,
+                                              int64_t delay_ms, struct fz_error *err);
+
 /* Give a job back as if it had not been claimed: due at once, its attempt not counted. For a worker
  * that stops. CONFLICT: it is no longer ours. */
 FZ_MUST_CHECK enum fz_code store_job_release(struct store *store, const struct store_job *job,

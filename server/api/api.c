@@ -253,7 +253,7 @@ api_create(const struct api_config *config, struct api **ret, struct fz_error *e
     api_gate_init(&api->gate);
     make_routes(api);
     const struct store_web_limits sessions = {config->login->idle_ms, config->login->max_ms};
-    enum fz_code code = blob_open(config->blobs_url, &api->blobs, err);
+    enum fz_code code = blob_open(&config->blobs, &api->blobs, err);
     if (code == FZ_OK)
         code = store_fact_cache_create(config->limits->list_memory, &api->fact_cache, err);
     if (code == FZ_OK)

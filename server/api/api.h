@@ -10,6 +10,7 @@
 
 #include "server/http/http.h"
 #include "server/outbox/outbox.h"
+#include "storage/blob/blob.h"
 
 struct api;        /* opaque */
 struct api_routes; /* a table of routes, api_client.h */
@@ -40,7 +41,8 @@ enum api_disk { API_DISK_OK, API_DISK_NO_SYMBOLS, API_DISK_NO_REPORTS };
 typedef enum api_disk (*api_disk_fn)(void *user, uint64_t *ret_free);
 
 struct api_config {
-    const char *database_url, *blobs_url;
+    const char *database_url;
+    struct blob_config blobs;
     const struct limits *limits;        /* borrowed until api_destroy() */
     struct metrics *metrics;            /* the same */
     const char *symbolicate_v5_project; /* open to all for /symbolicate/v5; NULL or "" = none */

@@ -9,6 +9,7 @@
 #include "server/cli/cmd.h"
 #include "server/cli/command.h"
 #include "server/config/term.h"
+#include "server/serve/setup.h"
 #include "storage/store_blobs.h"
 
 /* Files that are deleted between the copy of the database and theirs are in no later copy of it. */
@@ -119,8 +120,11 @@ make(struct backup *b, struct fz_error *err)
 static enum fz_code
 start(struct backup *b, struct fz_error *err)
 {
-    char blobs[BACKUP_PATH + 8];
+    char folder[BACKUP_PATH + 8], cache[PATH_MAX];
+    struct blob_config from = serve_setup_blob_config(b->config, cache);
+    const struct blob_config to = {.url = folder};
     const char *database;
+    from.cache_bytes = 0; /* copies of all would drive out those that are in use */
     enum fz_code code = backup_database(b->config, &database, err);
     if (code != FZ_OK)
         return code;
@@ -128,11 +132,11 @@ start(struct backup *b, struct fz_error *err)
         return fz_fail(err, FZ_E_CONFLICT,
                        "%s already holds a backup: name another folder, or delete that one",
                        b->dir);
-    snprintf(blobs, sizeof(blobs), "file:%s/blobs", b->dir);
-    code = blob_open(b->config->blobs, &b->from, err);
+    snprintf(folder, sizeof(folder), "file:%s/blobs", b->dir);
+    code = blob_open(&from, &b->from, err);
     if (code == FZ_OK)
         code = fz_file_make_dirs(b->dir, err);
-    return code == FZ_OK ? blob_open(blobs, &b->to, err) : code;
+    return code == FZ_OK ? blob_open(&to, &b->to, err) : code;
 }
 
 static int

@@ -12,6 +12,7 @@
 #include "server/cli/cmd.h"
 #include "server/cli/command.h"
 #include "server/config/term.h"
+#include "server/serve/setup.h"
 #include "storage/blob/blob.h"
 
 struct restore {
@@ -88,7 +89,11 @@ refuse(const char *path, struct fz_error *err)
 static enum fz_code
 restore(struct restore *r, struct backup_facts *facts, struct fz_error *err)
 {
-    char from[BACKUP_PATH], to[BACKUP_PATH], unfinished[BACKUP_PATH], blobs[BACKUP_PATH];
+    char from[BACKUP_PATH], to[BACKUP_PATH], unfinished[BACKUP_PATH], folder[BACKUP_PATH];
+    char cache[PATH_MAX];
+    struct blob_config blobs = serve_setup_blob_config(r->config, cache);
+    const struct blob_config backup = {.url = folder};
+    blobs.cache_bytes = 0;
     enum fz_code code = backup_read_facts(r->dir, facts, err);
     backup_path(r->config->data_dir, "credentials.json", to);
     if (code == FZ_OK)
@@ -99,11 +104,11 @@ restore(struct restore *r, struct backup_facts *facts, struct fz_error *err)
         code = refuse(to, err);
     if (code == FZ_OK)
         code = fz_file_make_dirs(r->config->data_dir, err);
-    snprintf(blobs, sizeof(blobs), "file:%.*s/blobs", PATH_MAX, r->dir);
+    snprintf(folder, sizeof(folder), "file:%.*s/blobs", PATH_MAX, r->dir);
     if (code == FZ_OK)
-        code = blob_open(blobs, &r->from, err);
+        code = blob_open(&backup, &r->from, err);
     if (code == FZ_OK)
-        code = blob_open(r->config->blobs, &r->to, err);
+        code = blob_open(&blobs, &r->to, err);
     snprintf(unfinished, sizeof(unfinished), "%s.unfinished", r->database ? r->database : "");
     if (code == FZ_OK)
         code = restore_database(r, unfinished, facts, err);

@@ -49,8 +49,10 @@ const struct option_spec config_settings[] = {
      MEMBER(blobs),
      .variable = "FRAMEZERO_BLOBS",
      .fallback = "file:DATA/blobs",
-     .roles = CONFIG_SERVE | CONFIG_WORKER,
-     .help = "Where symbol files are kept: file:DIR."},
+     .roles = CONFIG_SERVE | CONFIG_WORKER | CONFIG_STORE,
+     .help =
+         "Where symbol files are kept: file:DIR, or s3://BUCKET/PREFIX?endpoint=URL&region=NAME "
+         "(docs/s3.md)."},
     {.name = "workers",
      .argument = "N",
      .set = config_value_number,

@@ -106,9 +106,14 @@ enum fz_code
 config_value_blobs(const struct option_spec *option, void *field, const char *value,
                    const char *where, struct fz_error *err)
 {
-    if (fz_text_has_prefix(value, "file:") && value[strlen("file:")])
-        return config_value_text(option, field, value, where, err);
-    return fz_fail(err, FZ_E_MALFORMED, "%s: '%.80s' is not a place for blobs; expected file:DIR",
+    static const char *const schemes[] = {"file:", "s3://"};
+    for (size_t i = 0; i < FZ_ARRAY_LEN(schemes); i++) {
+        /* What follows s3:// is checked by what opens it. */
+        if (fz_text_has_prefix(value, schemes[i]) && value[strlen(schemes[i])])
+            return config_value_text(option, field, value, where, err);
+    }
+    return fz_fail(err, FZ_E_MALFORMED,
+                   "%s: '%.80s' is not a place for blobs; expected file:DIR or s3://BUCKET/PREFIX",
                    where, value);
 }
 

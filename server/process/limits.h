@@ -57,6 +57,9 @@
       "Both are without disk_reserve. Space is looked at twice a second.")                         \
     X(uint64_t, disk_free_reports, "64M",                                                          \
       "free disk space below which reports and symbol files get 503 and Retry-After", NULL)        \
+    X(uint64_t, blob_cache_bytes, "4G",                                                            \
+      "copies of indexes and symbol files of an object store, in the data folder",                 \
+      "Those that were not used for longest are deleted; none has more than half.")                \
     X(uint64_t, disk_reserve, "64M",                                                               \
       "disk space kept in a file of the data folder, for deletes on a full disk",                  \
       "With less free space workers begin no further jobs.")                                       \
@@ -74,7 +77,9 @@
       "Further requests get 503; the page then asks from time to time instead.")                   \
     X(unsigned, event_streams_project, "64", "the same of one project", NULL)                      \
     X(unsigned, database_wait_s, "60",                                                             \
-      "seconds in which serve and workers that start wait for PostgreSQL to come up", NULL)        \
+      "seconds in which serve and workers that start wait for PostgreSQL, and for an object "      \
+      "store, to come up",                                                                         \
+      NULL)                                                                                        \
     X(unsigned, header_s, "10", "seconds until a request's header is complete", NULL)              \
     X(unsigned, body_s, "120", "seconds until a report's body is complete", NULL)                  \
     X(unsigned, answer_s, "10", "seconds in which a client must take some of its answer", NULL)    \

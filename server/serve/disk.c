@@ -123,6 +123,8 @@ serve_disk_init(struct serve_disk *disk, const char *data_dir, const char *blobs
     snprintf(disk->reserve, sizeof(disk->reserve), "%s/reserve", data_dir);
     if (fz_text_has_prefix(blobs_url, file))
         snprintf(disk->blobs, sizeof(disk->blobs), "%s", blobs_url + strlen(file));
+    else /* what goes to an object store is a file here first, in the data folder */
+        snprintf(disk->blobs, sizeof(disk->blobs), "%s", data_dir);
     uint64_t held = reserved(disk);
     if (free_beside(disk) < START_BYTES && held > 0 &&
         shrink(disk, held > START_BYTES ? held - START_BYTES : 0))

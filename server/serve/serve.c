@@ -84,6 +84,8 @@ start_http(struct serve *serve, struct fz_error *err)
     const struct config *config = &serve->config;
     char temp[PATH_MAX + 16];
     snprintf(temp, sizeof(temp), "%s/tmp", config->data_dir);
+    char cache[PATH_MAX];
+    struct blob_config blobs = serve_setup_blob_config(config, cache);
     const struct api_routes *tables[TABLES_MAX];
     size_t n_tables = list_tables(tables);
     enum fz_code code = serve_setup_login(&serve->config, &serve->login, err);
@@ -97,7 +99,7 @@ start_http(struct serve *serve, struct fz_error *err)
         .clients = tables,
         .n_clients = n_tables,
         .database_url = config->database,
-        .blobs_url = config->blobs,
+        .blobs = blobs,
         .limits = &config->limits,
         .metrics = serve->metrics,
         .symbolicate_v5_project = config->symbolicate_v5_project,
@@ -160,6 +162,8 @@ start(struct serve *serve, const sigset_t *signals, struct fz_error *err)
         code = serve_first_check(config, err);
     if (code == FZ_OK)
         code = serve_setup_database(config, signals, err);
+    if (code == FZ_OK)
+        code = serve_setup_blobs(config, signals, err);
     if (code == FZ_OK && config->migrate)
         code = store_migrate(config->database, &n_applied, err);
     if (code == FZ_OK)

@@ -69,7 +69,21 @@ serve_setup_directory(const struct config *config, int *ret_lock_fd, struct fz_e
     return code;
 }
 
-/* ---- the database -------------------------------------------------------------------------- */
+/* ---- the database and the blobs -------------------------------------------------------------------------- */
+
+/* Doubles *nap_ms for the next one. UNAVAILABLE: a signal ended it. */
+static enum fz_code
+nap(const sigset_t *signals, int64_t *nap_ms, int64_t left_ms, const char *what,
+    struct fz_error *err)
+{
+    int64_t ms = *nap_ms < left_ms ? *nap_ms : left_ms;
+    const struct timespec time = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
+    int number = sigtimedwait(signals, NULL, &time);
+    *nap_ms = *nap_ms * 2 < WAIT_MOST_MS ? *nap_ms * 2 : WAIT_MOST_MS;
+    return number > 0 ? fz_fail(err, FZ_E_UNAVAILABLE, "ended by signal %d while waiting for %s",
+                                number, what)
+                      : FZ_OK;
+}
 
 /* A PostgreSQL that was started together with this program, or that recovers from a crash. */
 enum fz_code
@@ -91,14 +105,58 @@ serve_setup_database(const struct config *config, const sigset_t *signals, struc
         fz_log(FZ_LOG_WARN, "waits for the database",
                "database=%s why=\"%s\" waited_ms=%lld of=%lld", url, why, (long long)waited_ms,
                (long long)limit_ms);
-        nap_ms = nap_ms < limit_ms - waited_ms ? nap_ms : limit_ms - waited_ms;
-        const struct timespec nap = {.tv_sec = nap_ms / 1000, .tv_nsec = nap_ms % 1000 * 1000000};
-        int number = sigtimedwait(signals, NULL, &nap);
-        if (number > 0)
-            return fz_fail(err, FZ_E_UNAVAILABLE,
-                           "ended by signal %d while waiting for the database", number);
-        nap_ms = nap_ms * 2 < WAIT_MOST_MS ? nap_ms * 2 : WAIT_MOST_MS;
+        enum fz_code code = nap(signals, &nap_ms, limit_ms - waited_ms, "the database", err);
+        if (code != FZ_OK)
+            return code;
     }
+}
+
+struct blob_config
+serve_setup_blob_config(const struct config *config, char cache[PATH_MAX])
+{
+    static const char folder[] = "/blob-cache";
+    snprintf(cache, PATH_MAX, "%.*s%s", (int)(PATH_MAX - sizeof(folder)), config->data_dir, folder);
+    return (struct blob_config){
+        .url = config->blobs, .cache_dir = cache, .cache_bytes = config->limits.blob_cache_bytes};
+}
+
+static enum fz_code
+wait_for_blobs(struct blob_store *blobs, int64_t limit_ms, const sigset_t *signals,
+               struct fz_error *err)
+{
+    int64_t nap_ms = WAIT_FIRST_MS, start_ms = fz_time_monotonic_ms();
+    for (bool has_waited = false;; has_waited = true) {
+        struct fz_error why;
+        char quoted[sizeof(why.text) * 2];
+        bool may_pass = false;
+        enum fz_code code = blob_ready(blobs, &may_pass, &why);
+        int64_t waited_ms = fz_time_monotonic_ms() - start_ms;
+        if (code == FZ_OK && has_waited)
+            fz_log(FZ_LOG_INFO, "the object store is up", "waited_ms=%lld", (long long)waited_ms);
+        if (code == FZ_OK)
+            return FZ_OK;
+        if (!may_pass || waited_ms >= limit_ms)
+            return fz_fail(err, code, "%s", why.text);
+        fz_log(FZ_LOG_WARN, "waits for the object store", "why=%s waited_ms=%lld of=%lld",
+               fz_log_quote(why.text, quoted, sizeof(quoted)), (long long)waited_ms,
+               (long long)limit_ms);
+        code = nap(signals, &nap_ms, limit_ms - waited_ms, "the object store", err);
+        if (code != FZ_OK)
+            return code;
+    }
+}
+
+enum fz_code
+serve_setup_blobs(const struct config *config, const sigset_t *signals, struct fz_error *err)
+{
+    char cache[PATH_MAX];
+    const struct blob_config setup = serve_setup_blob_config(config, cache);
+    struct blob_store *blobs = NULL;
+    enum fz_code code = blob_open(&setup, &blobs, err);
+    if (code == FZ_OK)
+        code = wait_for_blobs(blobs, (int64_t)config->limits.database_wait_s * 1000, signals, err);
+    blob_close(blobs);
+    return code;
 }
 
 /* ---- jobs of an earlier run ---------------------------------------------------------------- */

@@ -5,11 +5,13 @@
 #ifndef SERVE_SETUP_H
 #define SERVE_SETUP_H
 
+#include <limits.h>
 #include <signal.h>
 
 #include "server/api/api.h"
 #include "server/config/config.h"
 #include "server/outbox/outbox.h"
+#include "storage/blob/blob.h"
 #include "storage/store.h"
 
 /* Make the data directory (0700) and its tmp folder. For SQLite, take the lock that keeps a second
@@ -22,6 +24,13 @@ FZ_MUST_CHECK enum fz_code serve_setup_directory(const struct config *config, in
  * one of `signals` (blocked) came meanwhile. */
 FZ_MUST_CHECK enum fz_code serve_setup_database(const struct config *config,
                                                 const sigset_t *signals, struct fz_error *err);
+
+/* Where blobs are, and the folder of `cache` for what an object store keeps here. */
+struct blob_config serve_setup_blob_config(const struct config *config, char cache[PATH_MAX]);
+/* Wait in the same way until the object store is up and can be written to; a folder is not waited for.
+ * DENIED, MALFORMED: what it refuses, at once. UNAVAILABLE: it was not up in that time, or a signal came. */
+FZ_MUST_CHECK enum fz_code serve_setup_blobs(const struct config *config, const sigset_t *signals,
+                                             struct fz_error *err);
 
 /* Give back the jobs of workers of this machine that were killed (kill -9, power cut): their leases
  * need not run out. Queue jobs that rebuild the indexes which another version of the program wrote.

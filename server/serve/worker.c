@@ -84,14 +84,14 @@ work(const struct config *config, const sigset_t *signals, struct fz_error *err)
         (sigismember(signals, SIGHUP) && sigaction(SIGHUP, &action, NULL) != 0) ||
         sigprocmask(SIG_UNBLOCK, signals, NULL) != 0)
         return fz_fail_errno(err, "cannot take signals");
-    char name[WORKER_NAME];
+    char name[WORKER_NAME], cache[PATH_MAX];
     /* Unique for each process, so that the jobs of a dead one can be recognised. */
     worker_name(name);
     struct metrics *metrics = inherited_metrics();
     struct outbox_setup alerts;
     enum fz_code code = serve_setup_alerts(config, config->public_url, &alerts, err);
     const struct worker_config worker = {.database_url = config->database,
-                                         .blobs_url = config->blobs,
+                                         .blobs = serve_setup_blob_config(config, cache),
                                          .name = name,
                                          .limits = &config->limits,
                                          .learned = learned_mode(config->learned_names),
@@ -135,6 +135,9 @@ serve_worker_run(const struct config *config, bool has_supervisor, const sigset_
     struct fz_error err;
     is_supervised = has_supervisor;
     enum fz_code code = serve_setup_database(config, signals, &err);
+    /* Workers of a `serve` start after it has looked. */
+    if (code == FZ_OK)
+        code = serve_setup_blobs(config, signals, &err);
     if (code == FZ_OK)
         code = work(config, signals, &err);
     if (code != FZ_OK)

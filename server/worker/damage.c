@@ -59,7 +59,7 @@ worker_image_damaged(struct worker *w, int64_t project_id, const struct fz_uuid 
         if (code != FZ_OK || !symbol.index_sha256)
             continue;
         ++*n_checks;
-        enum fz_code state = blob_check(w->blobs, symbol.index_sha256, NULL);
+        enum fz_code state = blob_check(w->blobs, symbol.index_sha256, NULL, NULL);
         if (is_damage(state))
             repair(w, symbol.index_sha256, state);
     }
@@ -85,7 +85,7 @@ worker_files_damaged(struct worker *w)
     size_t n = w->handed.n < WORKER_HANDED ? w->handed.n : WORKER_HANDED;
     bool ret = false;
     for (size_t i = 0; i < n; i++) {
-        enum fz_code state = blob_check(w->blobs, w->handed.names[i], NULL);
+        enum fz_code state = blob_check(w->blobs, w->handed.names[i], NULL, NULL);
         if (is_damage(state))
             repair(w, w->handed.names[i], state);
         ret = ret || (state != FZ_OK && state != FZ_E_NO_MEMORY);
@@ -96,7 +96,7 @@ worker_files_damaged(struct worker *w)
 enum fz_code
 worker_upload_check(struct worker *w, const struct store_upload *upload, struct fz_error *err)
 {
-    enum fz_code code = blob_check(w->blobs, upload->blob_sha256, err);
+    enum fz_code code = blob_check(w->blobs, upload->blob_sha256, NULL, err);
     if (!is_damage(code))
         return code;
     repair(w, upload->blob_sha256, code);
@@ -127,12 +127,14 @@ worker_verify(struct worker *w, int64_t now)
     if (v->n > 0) {
         /* One file at each call, since jobs wait for it. */
         const char *sha256 = v->names[--v->n];
-        enum fz_code code = blob_check(w->blobs, sha256, NULL);
+        enum fz_code code = blob_check(w->blobs, sha256, NULL, NULL);
         if (code == FZ_E_MALFORMED) /* one that is gone was deleted since it was listed */
             repair(w, sha256, code);
         return;
     }
     if (v->listed_ms != 0 && now - v->listed_ms < (int64_t)limits->verify_s * 1000)
+        return;
+    if (blob_is_guarded(w->blobs))
         return;
     /* A server that is started often must not read the same folder each time. */
     if (v->listed_ms == 0) {

@@ -13,7 +13,13 @@
 #include "base/time.h"
 #include "server/worker/job.h"
 
-enum { QUOTED = 400, USED = 64, MADE_WAIT_MS = 20, MADE_BYTES = 64 * 1024 * 1024 };
+enum {
+    QUOTED = 400,
+    USED = 64,
+    MADE_WAIT_MS = 20,
+    MADE_BYTES = 64 * 1024 * 1024,
+    POSTPONE_MS = 1500
+};
 
 static enum metrics_job_result
 end_failed(struct worker *w, const struct store_job *job, enum fz_code code, bool died,
@@ -25,7 +31,10 @@ end_failed(struct worker *w, const struct store_job *job, enum fz_code code, boo
     if (code == FZ_E_CONFLICT)
         return METRICS_JOB_LOST;
     struct fz_error err;
-    enum fz_code ended = store_job_fail(w->store, job, code, why->text, died, &err);
+    /* However long the object store is away, the job is due soon after it is back. */
+    bool is_postponed = !died && code == FZ_E_UNAVAILABLE && blob_is_away(w->blobs);
+    enum fz_code ended = is_postponed ? store_job_postpone(w->store, job, POSTPONE_MS, &err)
+                                      : store_job_fail(w->store, job, code, why->text, died, &err);
     if (ended == FZ_E_CONFLICT)
         return METRICS_JOB_LOST;
     if (ended != FZ_OK) { /* the lease will run out and the job be due again */

@@ -211,11 +211,14 @@ worker_run(const struct worker_config *config, worker_stop_fn stop, void *user,
                   0); /* large archives then fail with a message */
     }
     struct worker w = {.config = config, .child = {.sock = -1, .tick = job_tick, .tick_user = &w}};
+    struct blob_config blobs = config->blobs;
+    blobs.tick = job_tick; /* files of gigabytes outlast a lease */
+    blobs.tick_user = &w;
     enum fz_code code = store_open(config->database_url, &w.store, err);
     if (code == FZ_OK)
         code = store_set_columns(w.store, &report_columns, err);
     if (code == FZ_OK)
-        code = blob_open(config->blobs_url, &w.blobs, err);
+        code = blob_open(&blobs, &w.blobs, err);
     if (code == FZ_OK)
         store_set_blobs(w.store, w.blobs);
     /* Before the first claim, which then finds these jobs. */

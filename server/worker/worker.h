@@ -11,6 +11,7 @@
 #include "server/outbox/outbox.h"
 #include "server/process/limits.h"
 #include "server/process/metrics.h"
+#include "storage/blob/blob.h"
 #include <stdbool.h>
 
 /* The name of this process for leases and logs: "HOST-PID.START.BOOT.SPACE", where START is the
@@ -32,8 +33,9 @@ enum worker_learned {
 };
 
 struct worker_config {
-    const char *database_url, *blobs_url;
-    const char *name; /* worker_name() */
+    const char *database_url;
+    struct blob_config blobs; /* its tick is set here */
+    const char *name;         /* worker_name() */
     const struct limits *limits;
     int group_fd; /* a file that workers started together share (worker.c); -1 = none */
     enum worker_learned learned;

@@ -9,12 +9,15 @@
 #include "storage/blob/blob_ops.h"
 
 enum fz_code
-blob_open(const char *blobs_url, struct blob_store **ret, struct fz_error *err)
+blob_open(const struct blob_config *config, struct blob_store **ret, struct fz_error *err)
 {
-    static const char file[] = "file:";
-    if (!fz_text_has_prefix(blobs_url, file) || !blobs_url[sizeof(file) - 1])
-        return fz_fail(err, FZ_E_UNSUPPORTED, "the blob store must be given as file:DIR");
-    return blob_file_open(blobs_url + sizeof(file) - 1, ret, err);
+    static const char file[] = "file:", s3[] = "s3://";
+    if (fz_text_has_prefix(config->url, s3))
+        return blob_s3_open(config, ret, err);
+    if (!fz_text_has_prefix(config->url, file) || !config->url[sizeof(file) - 1])
+        return fz_fail(err, FZ_E_MALFORMED,
+                       "the blob store must be given as file:DIR or s3://BUCKET/PREFIX");
+    return blob_file_open(config->url + sizeof(file) - 1, ret, err);
 }
 
 void
@@ -22,6 +25,25 @@ blob_close(struct blob_store *blobs)
 {
     if (blobs)
         blobs->ops->close(blobs);
+}
+
+enum fz_code
+blob_ready(struct blob_store *blobs, bool *ret_wait, struct fz_error *err)
+{
+    *ret_wait = false;
+    return blobs->ops->ready(blobs, ret_wait, err);
+}
+
+bool
+blob_is_away(struct blob_store *blobs)
+{
+    return blobs->ops->is_away && blobs->ops->is_away(blobs);
+}
+
+bool
+blob_is_guarded(const struct blob_store *blobs)
+{
+    return blobs->ops->is_guarded;
 }
 
 /* Checked here for all stores, so that none makes a path or a URL of anything else. */
@@ -57,9 +79,9 @@ blob_get_fd(struct blob_store *blobs, const char *sha256, int *ret_fd, struct fz
 }
 
 enum fz_code
-blob_check(struct blob_store *blobs, const char *sha256, struct fz_error *err)
+blob_check(struct blob_store *blobs, const char *sha256, uint64_t *ret_size, struct fz_error *err)
 {
-    return is_name(sha256) ? blobs->ops->check(blobs, sha256, err) : no_blob(err);
+    return is_name(sha256) ? blobs->ops->check(blobs, sha256, ret_size, err) : no_blob(err);
 }
 
 /* The bytes of `from` are hashed before they are put, so that a damaged blob gets no name. */
@@ -75,19 +97,6 @@ copy_bytes(int from, int to, char ret_sha256[FZ_SHA256_TEXT], struct fz_error *e
     return code;
 }
 
-static bool
-is_copied(struct blob_store *to, const char *sha256, uint64_t *ret_size)
-{
-    struct stat st;
-    FZ_CLEANUP(fz_closep) int fd = -1;
-    *ret_size = 0;
-    if (blob_check(to, sha256, NULL) != FZ_OK || blob_get_fd(to, sha256, &fd, NULL) != FZ_OK ||
-        fstat(fd, &st) != 0)
-        return false;
-    *ret_size = (uint64_t)st.st_size;
-    return true;
-}
-
 enum fz_code
 blob_copy(struct blob_store *from, struct blob_store *to, const char *sha256, uint64_t *ret_size,
           struct fz_error *err)
@@ -96,9 +105,10 @@ blob_copy(struct blob_store *from, struct blob_store *to, const char *sha256, ui
     FZ_CLEANUP(fz_closep) int source = -1;
     FZ_CLEANUP(fz_closep) int copy = -1;
     /* Read in full: one with damaged bytes is put again. */
-    if (is_copied(to, sha256, ret_size))
-        return FZ_OK;
-    enum fz_code code = blob_get_fd(from, sha256, &source, err);
+    enum fz_code code = blob_check(to, sha256, ret_size, err);
+    if (code == FZ_OK || code == FZ_E_UNAVAILABLE)
+        return code;
+    code = blob_get_fd(from, sha256, &source, err);
     if (code == FZ_OK)
         code = blob_temp(to, &copy, err);
     if (code == FZ_OK)
@@ -114,10 +124,11 @@ blob_delete(struct blob_store *blobs, const char *sha256, struct fz_error *err)
     return is_name(sha256) ? blobs->ops->delete (blobs, sha256, err) : no_blob(err);
 }
 
-bool
-blob_is_there(struct blob_store *blobs, const char *sha256)
+enum fz_code
+blob_is_there(struct blob_store *blobs, const char *sha256, bool *ret, struct fz_error *err)
 {
-    return is_name(sha256) && blobs->ops->is_there(blobs, sha256);
+    *ret = false;
+    return is_name(sha256) ? blobs->ops->is_there(blobs, sha256, ret, err) : FZ_OK;
 }
 
 enum fz_code

@@ -91,6 +91,29 @@ test_release(void **state)
     }
 }
 
+/* However often: no attempt, no longer wait, no quarantine. */
+static void
+test_postpone(void **state)
+{
+    struct contract *c = *state;
+    char id[STORE_ID_TEXT];
+    struct store_job job;
+    size_t n;
+    contract_report(c, c->project, "a", id);
+    for (int i = 0; i < 30; i++) {
+        job = contract_claim(c, id);
+        assert_ok(c, store_job_postpone(c->store, &job, 60000, &c->err));
+        assert_fails(c, FZ_E_CONFLICT, store_job_postpone(c->store, &job, 60000, &c->err));
+        assert_ok(c, store_job_claim(c->store, "w", 1, 60000, &job, &n, &c->err));
+        assert_int_equal(n, 0); /* not due yet */
+        let_time_pass(c);
+    }
+    /* The first outage of another kind is still its first. */
+    job = contract_claim(c, id);
+    assert_ok(c, store_job_fail(c->store, &job, FZ_E_UNAVAILABLE, "", false, &c->err));
+    assert_int_equal(status_of(c, id, NULL), STORE_REPORT_QUEUED);
+}
+
 static bool
 is_gone(void *user, const char *worker)
 {
@@ -365,19 +388,13 @@ int
 contract_run_jobs(void)
 {
     const struct CMUnitTest tests[] = {
-        contract_test(test_lease),
-        contract_test(test_lease_ends_by_itself),
-        contract_test(test_release),
-        contract_test(test_reclaim),
-        contract_test(test_reclaimed_too_often),
-        contract_test(test_lost_too_often),
-        contract_test(test_outage),
-        contract_test(test_back_off_grows),
-        contract_test(test_back_off_after_restarts),
-        contract_test(test_child_died),
-        contract_test(test_failed_for_good),
-        contract_test(test_fairness),
-        contract_test(test_oldest_first),
+        contract_test(test_lease),          contract_test(test_lease_ends_by_itself),
+        contract_test(test_release),        contract_test(test_postpone),
+        contract_test(test_reclaim),        contract_test(test_reclaimed_too_often),
+        contract_test(test_lost_too_often), contract_test(test_outage),
+        contract_test(test_back_off_grows), contract_test(test_back_off_after_restarts),
+        contract_test(test_child_died),     contract_test(test_failed_for_good),
+        contract_test(test_fairness),       contract_test(test_oldest_first),
         contract_test(test_uploads),
     };
     return cmocka_run_group_tests_name("jobs", tests, NULL, NULL);

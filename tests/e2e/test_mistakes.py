@@ -210,7 +210,7 @@ class Settings(Case):
                                      ("--public-url", "http://a:0", "from 1 to 65535"),
                                      ("--database", "mysql://u:secret@db/x", "'mysql://u:\\*\\*\\*@db/x' is not a database URL"),
                                      ("--database", "sqlite:", "expected sqlite:PATH"),
-                                     ("--blobs", "s3://bucket", "expected file:DIR"),
+                                     ("--blobs", "s3:/bucket", "expected file:DIR"),
                                      ("--workers", "257", "a number from 0 to 256"), ("--workers", "2.5", "a number from 0 to 256"),
                                      ("--upload-wait", "1h", "a number from 0 to 3600"),
                                      ("--log-level", "loud", "not one of: debug info warn error"),

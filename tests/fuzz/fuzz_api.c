@@ -143,7 +143,7 @@ start(void)
     const struct api_config config = {.clients = tables,
                                       .n_clients = n,
                                       .database_url = the.database,
-                                      .blobs_url = the.blobs,
+                                      .blobs = {.url = the.blobs},
                                       .limits = &limits,
                                       .metrics = metrics,
                                       .symbolicate_v5_project = "default",

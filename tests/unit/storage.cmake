@@ -1,5 +1,6 @@
 fz_unit_test(store_fair fz_storage)
 fz_unit_test(blob fz_storage)
+fz_unit_test(blob_s3 fz_storage)
 fz_unit_test(migrate fz_storage)
 fz_unit_test(store_block fz_storage)
 fz_unit_test(store_cursor fz_storage)

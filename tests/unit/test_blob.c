@@ -24,6 +24,13 @@ struct fixture {
     struct fz_error err;
 };
 
+static enum fz_code
+open_url(const char *url, struct blob_store **ret, struct fz_error *err)
+{
+    const struct blob_config config = {.url = url};
+    return blob_open(&config, ret, err);
+}
+
 static int
 set_up(void **state)
 {
@@ -32,7 +39,7 @@ set_up(void **state)
     snprintf(f->dir, sizeof(f->dir), "/tmp/fzblob.XXXXXX");
     assert_non_null(mkdtemp(f->dir));
     snprintf(f->url, sizeof(f->url), "file:%s/a/b", f->dir);
-    assert_int_equal(blob_open(f->url, &f->blobs, &f->err), FZ_OK);
+    assert_int_equal(open_url(f->url, &f->blobs, &f->err), FZ_OK);
     *state = f;
     return 0;
 }
@@ -236,14 +243,14 @@ test_urls(void **state)
         enum fz_code code;
         const char *text;
     } cases[] = {
-        {"", FZ_E_UNSUPPORTED, "the blob store must be given as file:DIR"},
-        {"file:", FZ_E_UNSUPPORTED, "the blob store must be given as file:DIR"},
-        {"s3://bucket", FZ_E_UNSUPPORTED, "the blob store must be given as file:DIR"},
+        {"", FZ_E_MALFORMED, "the blob store must be given as file:DIR or s3://BUCKET/PREFIX"},
+        {"file:", FZ_E_MALFORMED, "the blob store must be given as file:DIR"},
+        {"s3://?x=y", FZ_E_MALFORMED, "needs the name of a bucket"},
         {"file:/dev/null/x", FZ_E_INTERNAL, "cannot make the folder /dev/null"},
     };
     for (size_t i = 0; i < FZ_ARRAY_LEN(cases); i++) {
         struct blob_store *blobs = NULL;
-        assert_int_equal(blob_open(cases[i].url, &blobs, &f->err), cases[i].code);
+        assert_int_equal(open_url(cases[i].url, &blobs, &f->err), cases[i].code);
         assert_non_null(strstr(f->err.text, cases[i].text));
         assert_null(blobs);
     }
@@ -257,7 +264,7 @@ test_two_stores(void **state)
     struct fixture *f = *state;
     struct blob_store *second = NULL;
     char a[FZ_SHA256_TEXT], b[FZ_SHA256_TEXT];
-    assert_int_equal(blob_open(f->url, &second, &f->err), FZ_OK);
+    assert_int_equal(open_url(f->url, &second, &f->err), FZ_OK);
     for (int i = 0; i < 50; i++) {
         assert_int_equal(put(f->blobs, fz_span_cstr("same"), a, &f->err), FZ_OK);
         assert_int_equal(put(second, fz_span_cstr("same"), b, &f->err), FZ_OK);

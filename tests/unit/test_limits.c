@@ -112,6 +112,7 @@ test_every_limit(void **state)
         "verify_s",
         "disk_free_symbols",
         "disk_free_reports",
+        "blob_cache_bytes",
         "disk_reserve",
         "per_address",
         "body_memory",
