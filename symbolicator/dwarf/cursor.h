@@ -36,7 +36,7 @@ dwarf_cursor_skip(struct dwarf_cursor *c, uint64_t len)
 {
     if (len > dwarf_cursor_left(c))
         dwarf_cursor_fail(c);
-    else
+    else if (len) /* a cursor of no bytes may be at NULL */
         c->at += len;
 }
 
