@@ -5,10 +5,12 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/attr.h"
 #include "base/file.h"
+#include "base/time.h"
 
 static const char HELLO[] = "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824";
 
@@ -116,8 +118,8 @@ test_names(void **state)
     upper[sizeof(upper) - 1] = '\0';
     memset(longer, 'a', sizeof(longer) - 1);
     longer[sizeof(longer) - 1] = '\0';
-    const char *const names[] = {NULL, "", "x", "../../../../../../../etc/passwd", upper, longer,
-                                 HELLO};
+    const char *const names[] = {NULL,  "",     "x",  "../../../../../../../etc/passwd",
+                                 upper, longer, HELLO};
     for (size_t i = 0; i < FZ_ARRAY_LEN(names); i++) {
         int fd = -1;
         bool is_there = true;
@@ -312,6 +314,37 @@ test_copy(void **state)
     blob_close(folder);
 }
 
+/* FZ_BLOBS_MB: of so many MB, in a file with holes, with memory that does not grow with it. */
+static void
+test_huge(void **state)
+{
+    struct blobs_case *c = *state;
+    const char *mb = getenv("FZ_BLOBS_MB");
+    uint64_t size = (mb ? strtoull(mb, NULL, 10) : 0) << 20, found = 0;
+    char sha256[FZ_SHA256_TEXT];
+    struct rusage usage;
+    FZ_CLEANUP(fz_closep) int fd = -1;
+    if (size == 0)
+        skip();
+    assert_int_equal(blob_temp(c->blobs, &fd, &c->err), FZ_OK);
+    for (uint64_t at = 0; at < size; at += 1 << 20)
+        assert_int_equal(fz_file_write_at(fd, at, fz_span_make(&at, sizeof(at)), &c->err), FZ_OK);
+    assert_int_equal(ftruncate(fd, (off_t)size), 0);
+    int64_t start_ms = fz_time_monotonic_ms();
+    enum fz_code code = blob_put_fd(c->blobs, fd, sha256, &found, &c->err);
+    if (code != FZ_OK)
+        fail_msg("%s", c->err.text);
+    int64_t put_ms = fz_time_monotonic_ms() - start_ms;
+    assert_int_equal(found, size);
+    assert_int_equal(blob_check(c->blobs, sha256, &found, &c->err), FZ_OK);
+    assert_int_equal(found, size);
+    assert_int_equal(getrusage(RUSAGE_SELF, &usage), 0);
+    print_message("mb=%llu put_ms=%lld check_ms=%lld peak_mb=%ld\n",
+                  (unsigned long long)(size >> 20), (long long)put_ms,
+                  (long long)(fz_time_monotonic_ms() - start_ms - put_ms), usage.ru_maxrss / 1024);
+    assert_int_equal(blob_delete(c->blobs, sha256, &c->err), FZ_OK);
+}
+
 static void
 test_space(void **state)
 {
@@ -327,9 +360,11 @@ int
 main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_ready),  TEST(test_put_and_get), TEST(test_large),      TEST(test_any_descriptor),
-        TEST(test_damage), TEST(test_names),       TEST(test_delete),     TEST(test_list),
-        TEST(test_copy),   TEST(test_threads),     TEST(test_list_stops), TEST(test_space),
+        /* First, since it looks at the peak of memory. */
+        TEST(test_huge),           TEST(test_ready),  TEST(test_put_and_get), TEST(test_large),
+        TEST(test_any_descriptor), TEST(test_damage), TEST(test_names),       TEST(test_delete),
+        TEST(test_list),           TEST(test_copy),   TEST(test_threads),     TEST(test_list_stops),
+        TEST(test_space),
     };
     blobs_case_url = argc > 1 ? argv[1] : "file";
     int failed = cmocka_run_group_tests_name("blobs", tests, NULL, NULL);

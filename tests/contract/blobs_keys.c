@@ -144,10 +144,32 @@ test_instance(void **state)
     set_keys(ACCESS, SECRET, NULL);
 }
 
+/* As every store says it, in its own words. */
+static void
+test_wrong_keys(void **state)
+{
+    struct blobs_case *c = *state;
+    char access[256], secret[256];
+    bool may_pass;
+    snprintf(access, sizeof(access), "%s", getenv("AWS_ACCESS_KEY_ID"));
+    snprintf(secret, sizeof(secret), "%s", getenv("AWS_SECRET_ACCESS_KEY"));
+    set("AWS_SHARED_CREDENTIALS_FILE", "/none/file");
+    for (int i = 0; i < 3; i++) {
+        set_keys(i == 0 ? "ANOTHERKEY" : access, i == 1 ? "another" : secret, NULL);
+        enum fz_code code = ready(c, i == 2 ? "there-is-no-such" : "blobs", "", &may_pass);
+        set_keys(access, secret, NULL);
+        if (code != FZ_E_DENIED || may_pass)
+            fail_msg("%d: %s: %s", i, fz_code_name(code), c->err.text);
+        print_message("%s\n", c->err.text);
+    }
+    set("AWS_SHARED_CREDENTIALS_FILE", NULL);
+}
+
 int
 blobs_keys_run(void)
 {
 #define TEST(fn) cmocka_unit_test_setup_teardown(fn, blobs_case_set_up, blobs_case_tear_down)
-    const struct CMUnitTest tests[] = {TEST(test_refusals), TEST(test_file), TEST(test_instance)};
+    const struct CMUnitTest tests[] = {TEST(test_refusals), TEST(test_file), TEST(test_instance),
+                                       TEST(test_wrong_keys)};
     return cmocka_run_group_tests_name("keys", tests, NULL, NULL);
 }

@@ -33,7 +33,7 @@ def main():
             done = subprocess.run([*chosen.program, store.blobs("test")], env={**os.environ, **store.environment()}, check=False)
             return done.returncode
         finally:
-            store.kill()
+            store.end()
 
 
 if __name__ == "__main__":

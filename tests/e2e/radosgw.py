@@ -161,5 +161,3 @@ rgw print continue = false
             process.kill()
             process.wait()
         self.processes.clear()
-
-    kill = stop

@@ -1,16 +1,13 @@
 """Object stores for tests: the strict small one, npm's s3rver, Ceph's radosgw. STORES["small"](folder, clients) starts one.
 
 Each has url, blobs(prefix) for --blobs, environment() for its keys, kill() and start() again on the same port with the same
-objects. unittest.SkipTest says why one cannot be had here.
+objects, and end(). unittest.SkipTest says why one cannot be had here.
 """
 
 import os
 import socket
 import subprocess
-import time
 import unittest
-import urllib.error
-import urllib.request
 
 import clients as npm_clients
 import radosgw
@@ -49,6 +46,8 @@ class Small:
     def start(self):
         self.server = s3_server.Server(self.server.port, self.store).start()
 
+    end = kill
+
 
 class S3rver:
     def __init__(self, folder, clients):
@@ -76,27 +75,22 @@ class S3rver:
         self.process.wait()
         self.process.stdout.close()
 
+    end = kill
+
 
 class Radosgw(radosgw.Cluster):
     def __init__(self, folder, _):
         super().__init__(folder)
         self.start()
 
+    def kill(self):
+        self.kill_gateway()
+
+    def end(self):
+        self.stop()
+
     def environment(self):
         return {"AWS_ACCESS_KEY_ID": radosgw.ACCESS, "AWS_SECRET_ACCESS_KEY": radosgw.SECRET, "FZ_S3_CONTROL": ""}
 
 
 STORES = {"small": Small, "s3rver": S3rver, "radosgw": Radosgw}
-
-
-def wait_for(url, deadline_s=60):
-    end = time.monotonic() + deadline_s
-    while time.monotonic() < end:
-        try:
-            urllib.request.urlopen(url, timeout=2)
-            return
-        except urllib.error.HTTPError:
-            return
-        except OSError:
-            time.sleep(0.05)
-    raise AssertionError(f"not up in {deadline_s} s: {url}")

@@ -38,7 +38,7 @@ class S3Case(FolderCase):
 
     def stop_store(self):
         try:
-            self.store.kill()
+            self.store.end()
         except OSError:
             pass  # it is down already
 
