@@ -246,6 +246,56 @@ store_distinct_add_new(struct store_distinct *distinct, uint32_t group, int64_t 
 }
 
 enum fz_code
+store_distinct_like(const struct store_distinct *distinct, struct store_distinct *ret,
+                    struct fz_error *err)
+{
+    enum fz_code code = FZ_OK;
+    *ret = (struct store_distinct){.n_groups = distinct->n_groups};
+    for (uint32_t i = 0; code == FZ_OK && distinct->set_of && i < distinct->n_groups; i++)
+        code = distinct->set_of[i] ? store_distinct_expect(ret, i, err) : FZ_OK;
+    return code;
+}
+
+static enum fz_code
+merge_bits(struct store_distinct_bits *to, struct store_distinct_bits *from, struct fz_error *err)
+{
+    for (size_t page = 0; page < from->n_pages; page++) {
+        uint64_t *more = from->pages[page];
+        enum fz_code code = FZ_OK;
+        if (!more)
+            continue;
+        if (page >= to->n_pages || !to->pages[page])
+            code = make_page(to, page, err);
+        if (code != FZ_OK)
+            return code;
+        uint64_t *bits = to->pages[page];
+        for (size_t i = 0; i < STORE_DISTINCT_PAGE_WORDS; i++) {
+            to->n += (uint64_t)__builtin_popcountll(more[i] & ~bits[i]);
+            bits[i] |= more[i];
+        }
+    }
+    return FZ_OK;
+}
+
+enum fz_code
+store_distinct_merge(struct store_distinct *distinct, struct store_distinct *from,
+                     struct fz_error *err)
+{
+    enum fz_code code = FZ_OK;
+    for (size_t i = 0; code == FZ_OK && i < from->n_sets; i++) {
+        code = merge_bits(&distinct->sets[i].seen, &from->sets[i].seen, err);
+        if (code == FZ_OK)
+            code = merge_bits(&distinct->sets[i].marked, &from->sets[i].marked, err);
+    }
+    for (size_t i = 0; code == FZ_OK && i < from->n; i++) {
+        code = distinct->n == distinct->room ? grow(distinct, err) : FZ_OK;
+        if (code == FZ_OK)
+            distinct->pairs[distinct->n++] = from->pairs[i];
+    }
+    return code;
+}
+
+enum fz_code
 store_distinct_count(struct store_distinct *distinct, uint64_t *ret_users, uint64_t *ret_marked,
                      struct fz_error *err)
 {

@@ -59,17 +59,26 @@ store_distinct_bits_put(struct store_distinct_bits *set, int64_t user)
     return true;
 }
 
-/* Was this user added already? Only of groups that many users were expected of; else false. */
-static inline bool
-store_distinct_has(const struct store_distinct *distinct, uint32_t group, int64_t user)
+/*
+ * Where the bit of this user is, so that it can be fetched ahead of store_distinct_has(); NULL: there is none. It stays where it is
+ * until the end.
+ */
+static inline const uint64_t *
+store_distinct_word(const struct store_distinct *distinct, uint32_t group, int64_t user)
 {
     uint32_t place = distinct->set_of ? distinct->set_of[group] : 0;
     const struct store_distinct_bits *set = place ? &distinct->sets[place - 1].seen : NULL;
     uint64_t page = (uint64_t)user >> STORE_DISTINCT_PAGE_BITS;
     if (!set || page >= set->n_pages || !set->pages[page])
-        return false;
-    uint64_t at = (uint64_t)user % (1 << STORE_DISTINCT_PAGE_BITS);
-    return set->pages[page][at / 64] >> at % 64 & 1;
+        return NULL;
+    return &set->pages[page][(uint64_t)user % (1 << STORE_DISTINCT_PAGE_BITS) / 64];
+}
+
+/* Was this user added already? Of store_distinct_word(); false if that is not known. */
+static inline bool
+store_distinct_has(const uint64_t *word, int64_t user)
+{
+    return word && *word >> ((uint64_t)user % 64) & 1;
 }
 
 /* Users beyond 2^40 are not counted. `is_marked`: count the user among the marked ones, too. LIMIT: too many pairs. */
@@ -84,6 +93,12 @@ store_distinct_add(struct store_distinct *distinct, uint32_t group, int64_t user
         return store_distinct_add_new(distinct, group, user, is_marked, err);
     return FZ_OK;
 }
+/* An empty one for another thread: the same groups, of which the same have many users. */
+FZ_MUST_CHECK enum fz_code store_distinct_like(const struct store_distinct *distinct,
+                                               struct store_distinct *ret, struct fz_error *err);
+/* Add all users of `from`, made by store_distinct_like(), which keeps none. */
+FZ_MUST_CHECK enum fz_code store_distinct_merge(struct store_distinct *distinct,
+                                                struct store_distinct *from, struct fz_error *err);
 /* Add to ret_users[group], and those that were marked at least once to ret_marked[group]. */
 FZ_MUST_CHECK enum fz_code store_distinct_count(struct store_distinct *distinct,
                                                 uint64_t *ret_users, uint64_t *ret_marked,

@@ -177,3 +177,16 @@ store_fact_filter_apply(const struct store_fact_filter *filter,
     }
     return n;
 }
+
+size_t
+store_fact_filter_flagged(const struct store_block *column, uint32_t *at, size_t n)
+{
+    size_t kept = 0;
+    if (column->width == 0)
+        return column->base > 0 ? n : 0;
+    for (size_t i = 0; i < n; i++) {
+        at[kept] = at[i];
+        kept += store_block_get(column, at[kept]) > 0;
+    }
+    return kept;
+}

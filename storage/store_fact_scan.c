@@ -42,6 +42,7 @@ struct store_fact_scan {
     bool reads_all; /* what was in memory is there no more */
     bool has_row;   /* its current row is still to be used */
     bool is_reading, has_ended;
+    bool is_held; /* the batch is of columns in `kept` */
     struct store_fact_gap gap;
     /* The batch. */
     struct store_block columns[STORE_FACT_COLUMNS];
@@ -281,19 +282,6 @@ find_range(const struct store_fact_scan *scan, size_t n, size_t *ret_from, size_
     *ret_to = to > from ? to : from;
 }
 
-static size_t
-keep_flagged(const struct store_block *column, uint32_t *at, size_t n)
-{
-    size_t kept = 0;
-    if (column->width == 0)
-        return column->base > 0 ? n : 0;
-    for (size_t i = 0; i < n; i++) {
-        at[kept] = at[i];
-        kept += store_block_get(column, at[kept]) > 0;
-    }
-    return kept;
-}
-
 /* Facts of the day that meet all conditions; false: it cannot be used. */
 static bool
 use_columns(struct store_fact_scan *scan, const struct day_columns *day, size_t *ret_n,
@@ -313,9 +301,9 @@ use_columns(struct store_fact_scan *scan, const struct day_columns *day, size_t 
         at[i - from] = (uint32_t)i;
     n = to - from;
     if (scan->want.counted_only)
-        n = keep_flagged(&scan->columns[STORE_FACT_COUNTED], at, n);
+        n = store_fact_filter_flagged(&scan->columns[STORE_FACT_COUNTED], at, n);
     if (scan->want.kept_only)
-        n = keep_flagged(&scan->columns[STORE_FACT_REPORT], at, n);
+        n = store_fact_filter_flagged(&scan->columns[STORE_FACT_REPORT], at, n);
     n = store_fact_filter_apply(&scan->filter, scan->columns, scan->tag_starts, at, n);
     for (size_t i = 0; scan->is_falling && i < n / 2; i++) {
         uint32_t first = at[i];
@@ -414,7 +402,8 @@ take_day(struct store_fact_scan *scan, struct day_columns *ret, enum fz_code *co
     const struct sealed_day *day = &scan->days[scan->at_day];
     *ret = (struct day_columns){.day = day->day, .sealing = day->sealing, .n = (size_t)day->n};
     if (!scan->is_reading) {
-        if (!find_missing(scan, day))
+        scan->is_held = !find_missing(scan, day);
+        if (scan->is_held)
             return true;
         *code = open_days(scan, err);
     }
@@ -463,7 +452,10 @@ store_fact_scan_next(struct store_fact_scan *scan, struct store_fact_batch *ret,
                      struct fz_error *err)
 {
     size_t n = 0;
+    if (*code != FZ_OK)
+        return false; /* It may not have been opened. */
     while (*code == FZ_OK && n == 0) {
+        scan->is_held = false;
         if (scan->gap.is_open)
             n = store_fact_gap_read(&scan->gap, &scan->want, scan->columns, scan->at, code, err);
         else if (scan->is_reading && scan->at_day == scan->end_day)
@@ -476,4 +468,33 @@ store_fact_scan_next(struct store_fact_scan *scan, struct store_fact_batch *ret,
     }
     *ret = (struct store_fact_batch){.n = n, .at = scan->at, .columns = scan->columns};
     return *code == FZ_OK && n > 0;
+}
+
+uint64_t
+store_fact_scan_expects(const struct store_fact_scan *scan)
+{
+    uint64_t n = 0;
+    for (size_t i = scan->at_day; i < scan->n_days; i++)
+        n += scan->days[i].n;
+    return n;
+}
+
+bool
+store_fact_scan_lend(struct store_fact_scan *scan, const struct store_fact_batch *batch,
+                     struct store_fact_lent *ret)
+{
+    /* In exchange for the places the scan gets others. */
+    if (!ret->at)
+        ret->at = fz_list_grow(NULL, NULL, &ret->room, STORE_FACT_GAP_ROWS, sizeof(*ret->at));
+    if (!scan->is_held || !ret->at)
+        return false;
+    const struct store_fact_lent own = {.at = scan->at, .room = scan->room_at};
+    scan->at = ret->at;
+    scan->room_at = ret->room;
+    *ret = own;
+    memcpy(ret->columns, scan->columns, sizeof(ret->columns));
+    memcpy(ret->kept, scan->kept, sizeof(ret->kept));
+    memset(scan->kept, 0, sizeof(scan->kept));
+    ret->batch = (struct store_fact_batch){.n = batch->n, .at = own.at, .columns = ret->columns};
+    return true;
 }

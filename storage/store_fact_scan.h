@@ -38,14 +38,32 @@ struct store_fact_batch {
     const struct store_block *columns;
 };
 
+/* A batch that another thread reads while the scan goes on. It holds its columns: they stay when the day is dropped from memory. */
+struct store_fact_kept;
+struct store_fact_lent {
+    struct store_fact_batch batch; /* of what follows */
+    struct store_block columns[STORE_FACT_COLUMNS];
+    struct store_fact_kept *kept[STORE_FACT_COLUMNS]; /* held */
+    uint32_t *at;                                     /* owned */
+    size_t room;
+};
 struct store_fact_scan;
 /* `facts` and want->columns are borrowed until the end. On success the caller ends it with store_fact_scan_close(). */
 FZ_MUST_CHECK enum fz_code store_fact_scan_open(const struct store_fact_query *facts,
                                                 const struct store_fact_want *want,
                                                 struct store_fact_scan **ret, struct fz_error *err);
-/* As sql_row(): true for facts, at least one. `ret` is borrowed until the next call. */
+/* As sql_row(): true for facts, at least one. With a `*code` of store_fact_scan_open() that failed: false. `ret` is borrowed until the next call. */
 bool store_fact_scan_next(struct store_fact_scan *scan, struct store_fact_batch *ret,
                           enum fz_code *code, struct fz_error *err);
+/* Facts of the sealed days that are left to read: at most so many meet the query, but for those of other days. */
+uint64_t store_fact_scan_expects(const struct store_fact_scan *scan);
+/*
+ * Instead of reading the last batch here: lend it. `ret` is all 0, or all it had held was dropped; its memory is used again. The
+ * caller drops what it holds (store_fact_kept_drop()), and frees ret->at in the end. False: it is not all
+ * in memory that can be held, so it must be read here.
+ */
+bool store_fact_scan_lend(struct store_fact_scan *scan, const struct store_fact_batch *batch,
+                          struct store_fact_lent *ret);
 void store_fact_scan_close(struct store_fact_scan *scan);
 
 #endif

@@ -88,13 +88,13 @@ tally(struct store_tally *t, const struct store_issue_search *search, bool *ret_
       struct fz_error *err)
 {
     struct store_fact_query facts;
-    enum fz_code code = store_tally_issues(t, search->query, err);
+    enum fz_code code =
+        store_fact_query_make(t->store, t->project_id, search->query, false, t->arena, &facts, err);
+    *ret_all_time = code == FZ_OK && !store_fact_query_has_any(&facts);
     if (code == FZ_OK)
-        code = store_fact_query_make(t->store, t->project_id, search->query, false, t->arena,
-                                     &facts, err);
+        code = store_tally_issues(t, search->query, *ret_all_time, err);
     if (code != FZ_OK)
         return code;
-    *ret_all_time = !store_fact_query_has_any(&facts);
     if (!*ret_all_time) {
         code = store_fact_query_plan(&facts, err);
         return code == FZ_OK ? store_tally_facts(t, &facts, err) : code;

@@ -84,9 +84,12 @@ FZ_MUST_CHECK enum fz_code store_tally_start(struct store *store, int64_t projec
                                              struct fz_arena *arena, struct store_tally *ret,
                                              struct fz_error *err);
 void store_tally_deinit(struct store_tally *tally);
-/* Read the issues that meet the conditions about issues, with the counts of all time, and their variants. */
+/*
+ * Read the issues that meet the conditions about issues, and their variants. `is_all_time`: with the counts of all time, else only
+ * n_reports of them, as facts are to be counted.
+ */
 FZ_MUST_CHECK enum fz_code store_tally_issues(struct store_tally *tally,
-                                              const struct store_query *query,
+                                              const struct store_query *query, bool is_all_time,
                                               struct fz_error *err);
 /* Forget the counts, and count the facts that meet the conditions; others' facts are passed over. */
 FZ_MUST_CHECK enum fz_code store_tally_facts(struct store_tally *tally,
@@ -102,6 +105,9 @@ FZ_MUST_CHECK enum fz_code store_tally_count_start(struct store_tally *tally, st
 FZ_MUST_CHECK enum fz_code store_tally_count(struct store_tally *tally,
                                              const struct store_fact_batch *batch,
                                              struct fz_error *err);
+/* What was counted in `other`, which began as a copy with counts of its own. */
+FZ_MUST_CHECK enum fz_code store_tally_count_add(struct store_tally *tally,
+                                                 struct store_tally *other, struct fz_error *err);
 FZ_MUST_CHECK enum fz_code store_tally_count_end(struct store_tally *tally, struct fz_error *err);
 /* Instead of store_tally_issues(): only this issue, with these variants. */
 FZ_MUST_CHECK enum fz_code store_tally_one(struct store_tally *tally,

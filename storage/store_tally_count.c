@@ -86,14 +86,14 @@ count_version(struct store_tally_sum *sum, uint32_t rank)
 struct looked_up {
     uint32_t at, rank;
     int64_t user, received_ms;
-    bool is_counted; /* its user is, already */
+    const uint64_t *word; /* that has the bit of the user */
 };
 
 /*
- * Of each fact its issue, its version and its user's bits: returns how many have an issue.
+ * Of each fact its issue, its version and where its user's bit is: returns how many have an issue.
  *
- * Users are all over their issue's set, so most of these loads wait for memory. They depend on nothing else here, and the
- * processor has many under way at once; in the loop that counts, each would wait for the one before.
+ * Users are all over their issue's set, so most loads of bits wait for memory. Here they are begun, for all facts that are looked up
+ * at once; in the loop that counts, a processor would have only a few of them under way.
  */
 static size_t
 look_up(const struct store_tally *tally, const struct store_fact_batch *batch, size_t from,
@@ -112,8 +112,8 @@ look_up(const struct store_tally *tally, const struct store_fact_batch *batch, s
         found->rank = store_map_get(&tally->ranks, store_block_get(&versions, fact));
         found->user = store_block_get(&users, fact);
         found->received_ms = store_block_get(&times, fact);
-        found->is_counted = at && !tally->is_new[found->rank] &&
-                            store_distinct_has(&tally->users, at - 1, found->user);
+        found->word = at ? store_distinct_word(&tally->users, at - 1, found->user) : NULL;
+        __builtin_prefetch(found->word, 1);
         n += at != 0;
     }
     return n;
@@ -138,12 +138,35 @@ store_tally_count(struct store_tally *tally, const struct store_fact_batch *batc
             sum->first_ms = received_ms < sum->first_ms ? received_ms : sum->first_ms;
             sum->last_ms = received_ms > sum->last_ms ? received_ms : sum->last_ms;
             count_version(sum, fact->rank);
-            if (!fact->is_counted)
+            if (tally->is_new[fact->rank] || !store_distinct_has(fact->word, fact->user))
                 code = store_distinct_add(&tally->users, fact->at - 1, fact->user,
                                           tally->is_new[fact->rank], err);
         }
     }
     return code;
+}
+
+enum fz_code
+store_tally_count_add(struct store_tally *tally, struct store_tally *other, struct fz_error *err)
+{
+    end_part(other);
+    for (size_t i = 0; i < tally->n; i++) {
+        const struct store_tally_sum *more = &other->sums[i];
+        struct store_tally_sum *sum = &tally->sums[i];
+        struct store_counted *issue = &tally->issues[i];
+        for (int part = 0; part < STORE_TREND; part++)
+            issue->trend[part] += other->issues[i].trend[part];
+        if (more->n == 0)
+            continue;
+        /* They are of other parts of the trend, which have them already. */
+        sum->n += more->n;
+        sum->n_before += more->n;
+        sum->first_ms = more->first_ms < sum->first_ms ? more->first_ms : sum->first_ms;
+        sum->last_ms = more->last_ms > sum->last_ms ? more->last_ms : sum->last_ms;
+        count_version(sum, more->first_version == UINT32_MAX ? 0 : more->first_version);
+        count_version(sum, more->last_version);
+    }
+    return store_distinct_merge(&tally->users, &other->users, err);
 }
 
 enum fz_code
@@ -166,26 +189,6 @@ store_tally_count_end(struct store_tally *tally, struct fz_error *err)
         issue->last_version = sum->last_version;
     }
     return code;
-}
-
-enum fz_code
-store_tally_facts(struct store_tally *tally, const struct store_fact_query *facts,
-                  struct fz_error *err)
-{
-    static const enum store_fact_column columns[] = {STORE_FACT_VARIANT, STORE_FACT_USER,
-                                                     STORE_FACT_VERSION, STORE_FACT_RECEIVED};
-    const struct store_fact_want want = {
-        .columns = columns, .n_columns = FZ_ARRAY_LEN(columns), .counted_only = true};
-    struct store_fact_scan *scan = NULL;
-    struct store_fact_batch batch;
-    enum fz_code code = store_tally_count_start(tally, err);
-    if (code != FZ_OK || facts->is_empty)
-        return code;
-    code = store_fact_scan_open(facts, &want, &scan, err);
-    while (store_fact_scan_next(scan, &batch, &code, err))
-        code = store_tally_count(tally, &batch, err);
-    store_fact_scan_close(scan);
-    return code == FZ_OK ? store_tally_count_end(tally, err) : code;
 }
 
 /* ---- counts of all time ---- */

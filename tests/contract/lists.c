@@ -12,6 +12,7 @@
 #include "storage/store_issue_list.h"
 #include "storage/store_issue_state.h"
 #include "storage/store_seal.h"
+#include "storage/store_tally_share.h"
 
 enum { QUERIES = 400 };
 
@@ -89,6 +90,30 @@ test_kept(void **state)
     check_sealed(c, QUERIES / 4);
     assert_in_range(store_fact_cache_bytes(cache), 20000, 1 << 20);
     store_set_fact_cache(c->store, NULL);
+}
+
+/* Counted by two threads. */
+static void
+test_shared(void **state)
+{
+    struct contract *c = *state;
+    FZ_CLEANUP(drop_cache) struct store_fact_cache *cache = NULL;
+    assert_ok(c, store_fact_cache_create(1 << 20, &cache, &c->err));
+    store_set_fact_cache(c->store, cache);
+    store_set_share_from(c->store, 1);
+    check_sealed(c, QUERIES / 4);
+    store_set_share_from(c->store, 0);
+    store_set_fact_cache(c->store, NULL);
+}
+
+/* A scan that could not be opened, as when the time of a request is over, has no facts. */
+static void
+test_not_opened(void **state FZ_UNUSED)
+{
+    struct store_fact_batch batch = {.n = 1};
+    enum fz_code code = FZ_E_UNAVAILABLE;
+    assert_false(store_fact_scan_next(NULL, &batch, &code, NULL));
+    assert_int_equal(code, FZ_E_UNAVAILABLE);
 }
 
 static void
@@ -429,6 +454,8 @@ contract_run_lists(void)
         contract_test(test_random),
         contract_test(test_sealed),
         contract_test(test_kept),
+        contract_test(test_shared),
+        contract_test(test_not_opened),
         contract_test(test_kept_partly),
         contract_test(test_damaged),
         contract_test(test_changed),

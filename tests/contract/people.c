@@ -11,11 +11,8 @@ enum { STEPS_MAX = 50 };
 static const char *
 add(struct contract *c, const char *user, const char *stack)
 {
-    const struct contract_group group = {.stack = stack,
-                                         .key = stack,
-                                         .variant = stack,
-                                         .user = user,
-                                         .version = "1.0"};
+    const struct contract_group group = {
+        .stack = stack, .key = stack, .variant = stack, .user = user, .version = "1.0"};
     return contract_group_add(c, &group);
 }
 
@@ -33,8 +30,7 @@ static bool
 is_there(struct contract *c, const char *report)
 {
     struct store_report row;
-    enum fz_code code =
-        store_report_get(c->store, c->project, report, &c->arena, &row, &c->err);
+    enum fz_code code = store_report_get(c->store, c->project, report, &c->arena, &row, &c->err);
     assert_true(code == FZ_OK || code == FZ_E_NOT_FOUND);
     return code == FZ_OK;
 }
@@ -114,8 +110,8 @@ test_erased(void **state)
     assert_int_equal(contract_issue(c, number).n_reports, FZ_ARRAY_LEN(mine) + 2);
     assert_int_equal(contract_count(c, "SELECT count(*) FROM terms WHERE text LIKE '%user-anna%'"),
                      0);
-    assert_int_equal(
-        contract_count(c, "SELECT count(*) FROM erasures WHERE user_id IS NOT NULL"), 0);
+    assert_int_equal(contract_count(c, "SELECT count(*) FROM erasures WHERE user_id IS NOT NULL"),
+                     0);
     contract_recount(c);
     /* Whoever comes back is another user, also for a process that has had the old one's number in memory. */
     c->store = second;

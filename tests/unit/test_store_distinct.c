@@ -22,24 +22,31 @@ pick(uint32_t n)
     return (seed >> 8) % n;
 }
 
-/* `n` pairs; users are `step` apart, so that they are dense or sparse. Of the first groups many are expected. */
+/*
+ * `n` pairs; users are `step` apart, so that they are dense or sparse. Of the first groups many are expected. `is_split`: every other
+ * pair is added to another set, and these are merged.
+ */
 static void
-check_with(size_t n, int64_t first, int64_t step, uint32_t n_expected)
+check_with(size_t n, int64_t first, int64_t step, uint32_t n_expected, bool is_split)
 {
     static uint8_t seen[GROUPS][USERS]; /* 1 seen, 2 marked */
     FZ_CLEANUP(store_distinct_deinit) struct store_distinct distinct = {.n_groups = GROUPS};
+    FZ_CLEANUP(store_distinct_deinit) struct store_distinct other = {.n_groups = 0};
     uint64_t users[GROUPS] = {0}, marked[GROUPS] = {0};
     memset(seen, 0, sizeof(seen));
     seed = (uint32_t)n;
     for (uint32_t i = 0; i < n_expected; i++)
         assert_int_equal(store_distinct_expect(&distinct, i, NULL), FZ_OK);
+    assert_int_equal(store_distinct_like(&distinct, &other, NULL), FZ_OK);
     for (size_t i = 0; i < n; i++) {
+        struct store_distinct *to = is_split && i % 2 ? &other : &distinct;
         uint32_t group = pick(GROUPS - 1), user = pick(group ? USERS : 40);
         bool is_marked = pick(10) == 0;
         seen[group][user] |= is_marked ? 3 : 1;
-        assert_int_equal(store_distinct_add(&distinct, group, first + user * step, is_marked, NULL),
+        assert_int_equal(store_distinct_add(to, group, first + user * step, is_marked, NULL),
                          FZ_OK);
     }
+    assert_int_equal(store_distinct_merge(&distinct, &other, NULL), FZ_OK);
     /* Not users. */
     assert_int_equal(store_distinct_add(&distinct, 0, 0, true, NULL), FZ_OK);
     assert_int_equal(store_distinct_add(&distinct, 0, -7, true, NULL), FZ_OK);
@@ -59,9 +66,11 @@ check_with(size_t n, int64_t first, int64_t step, uint32_t n_expected)
 static void
 check(size_t n, int64_t first, int64_t step)
 {
-    check_with(n, first, step, 0);
-    check_with(n, first, step, 2);
-    check_with(n, first, step, GROUPS);
+    for (int is_split = 0; is_split < 2; is_split++) {
+        check_with(n, first, step, 0, is_split);
+        check_with(n, first, step, 2, is_split);
+        check_with(n, first, step, GROUPS, is_split);
+    }
 }
 
 static void

@@ -83,8 +83,8 @@ main(int argc, char **argv)
             json_pool_end();
         }
         if (code == FZ_OK)
-            printf("%.2f %.2f %s\n", (cpu_s() - began) / (double)n * 1e6,
-                   scrub_s / (double)n * 1e6, argv[i]);
+            printf("%.2f %.2f %s\n", (cpu_s() - began) / (double)n * 1e6, scrub_s / (double)n * 1e6,
+                   argv[i]);
     }
     return 0;
 }
