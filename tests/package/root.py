@@ -84,7 +84,7 @@ class Root:
 
     def __exit__(self, *_):
         self.end()
-        run("rm", "-rf", "--one-file-system", self.path)
+        run("rm", "-rf", "--one-file-system", self.path, self.path + ".log")
 
     def inside(self, path):
         return os.path.join(self.path, path.lstrip("/"))
