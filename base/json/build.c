@@ -62,9 +62,9 @@ put_utf8(char *out, unsigned c)
     return 4;
 }
 
-/* Without its escapes, in `out`; NULL: out of memory. No escape is shorter than what it stands for. */
-static char *
-decode(const char *in, size_t len, struct fz_buffer *out)
+/* No escape is shorter than what it stands for. */
+bool
+json_decode(const char *in, size_t len, struct fz_buffer *out)
 {
     static const char names[] = "bfnrt", values[] = "\b\f\n\r\t";
     fz_buffer_clear(out);
@@ -92,7 +92,7 @@ decode(const char *in, size_t len, struct fz_buffer *out)
     }
     if (start)
         fz_buffer_grow_to(out, to);
-    return start;
+    return start != NULL;
 }
 
 /* Where the string from `at` on has its next quote or backslash. Words as in base/json/scan.c. */
@@ -180,8 +180,8 @@ take_text(struct build *b)
     size_t len = in.len;
     if (is_escaped) {
         struct fz_buffer *out = is_key ? &b->decoded_key : &b->decoded;
-        text = decode(text, in.len, out);
-        b->failed = !text;
+        b->failed = !json_decode(text, in.len, out);
+        text = out->data;
         len = out->len;
     }
     if (b->failed)

@@ -9,10 +9,15 @@
 
 #include <jansson.h>
 
+#include "base/buffer.h"
 #include "base/span.h"
 
 /* A new reference, owned by the caller; NULL: out of memory. `text` must be followed by a NUL and is changed meanwhile: keys
  * get a NUL in place of their closing quote. */
 json_t *json_build(char *text, size_t len);
+
+/* The text between the quotes of a string that json_scan() has accepted, without its escapes, in place of what `out` had. False: out
+ * of memory. */
+bool json_decode(const char *in, size_t len, struct fz_buffer *out);
 
 #endif

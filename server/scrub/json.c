@@ -8,9 +8,8 @@
  */
 #include <string.h>
 
-#include <jansson.h>
-
-#include "base/json/walk.h"
+#include "base/json/build.h"
+#include "base/json/scan.h"
 #include "base/sha256.h"
 #include "base/text.h"
 #include "server/scrub/text.h"
@@ -28,6 +27,7 @@ struct pass {
     size_t at;
     size_t start, done; /* of the token that is looked at; all before `done` is in `out` */
     struct fz_buffer *out;
+    struct fz_buffer scanned, decoded; /* a string that has escapes */
     struct level levels[DEPTH_MAX];
     size_t depth;
     struct level next; /* of the value that comes: what its name said */
@@ -81,14 +81,19 @@ any_matches(const struct fz_span *patterns, size_t n, struct fz_span name)
 static bool
 is_id(struct fz_span name)
 {
-    static const char *const ends[] = {
-        "id",          "Id",       "ID",     "uuid",     "UUID",
-        "hash",        "Hash",     "sha",    "sha1",     "sha256",
-        "commit",      "revision", "digest", "checksum", "crashReporterKey",
-        "fingerprint", "build"};
-    for (size_t i = 0; i < FZ_ARRAY_LEN(ends); i++) {
-        size_t len = strlen(ends[i]);
-        if (name.len >= len && memcmp(name.data + name.len - len, ends[i], len) == 0)
+    static const struct {
+        uint8_t len;
+        const char *text;
+    } ends[] = {
+        {2, "id"},     {2, "Id"},          {2, "ID"},     {4, "uuid"},     {4, "UUID"},
+        {4, "hash"},   {4, "Hash"},        {3, "sha"},    {4, "sha1"},     {6, "sha256"},
+        {6, "commit"}, {8, "revision"},    {6, "digest"}, {8, "checksum"}, {16, "crashReporterKey"},
+        {5, "build"},  {11, "fingerprint"}};
+    for (size_t i = 0; name.len && i < FZ_ARRAY_LEN(ends); i++) {
+        size_t len = ends[i].len;
+        /* Most differ in the last byte. */
+        if (name.data[name.len - 1] == (uint8_t)ends[i].text[len - 1] && name.len >= len &&
+            memcmp(name.data + name.len - len, ends[i].text, len) == 0)
             return true;
     }
     return false;
@@ -180,16 +185,17 @@ write_mark(struct pass *p, struct fz_span value)
 static void
 write_string(struct pass *p, struct fz_span quoted)
 {
+    static const struct json_scan_limits one = {.depth = 1, .output_bytes = SIZE_MAX};
     struct fz_span text = fz_span_make(quoted.data + 1, quoted.len - 2);
-    json_auto_t *decoded = NULL;
     if (memchr(text.data, '\\', text.len)) {
-        decoded = json_loadb((const char *)quoted.data, quoted.len,
-                             JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
-        if (!decoded) {
+        /* The scanner first: what decodes relies on it. */
+        fz_buffer_clear(&p->scanned);
+        if (json_scan(quoted, &one, &p->scanned, NULL, NULL) != FZ_OK ||
+            !json_decode(p->scanned.data + 1, p->scanned.len - 2, &p->decoded)) {
             p->failed = true;
             return;
         }
-        text = fz_span_make(json_string_value(decoded), json_string_length(decoded));
+        text = fz_buffer_span(&p->decoded);
     }
     struct fz_span done = scrub_span(p->scrub, text, p->next.is_id);
     if (done.data == text.data)
@@ -313,6 +319,8 @@ scrub_json(struct scrub *scrub, const char *json, enum scrub_top top)
         return json;
     while (pass.at < pass.json.len && !pass.failed)
         step(&pass);
+    fz_buffer_deinit(&pass.scanned);
+    fz_buffer_deinit(&pass.decoded);
     if (pass.failed) {
         /* It was JSON when it was parsed, so it is too deep. */
         scrub->n[SCRUB_CUSTOM]++;

@@ -9,7 +9,7 @@
 
 #include "base/attr.h"
 
-enum { WORD_MAX = 32, WORDS_KEPT = 3, PART_MIN = 6, PART_LONG = 16 };
+enum { WORD_MAX = 32, WORDS_KEPT = 3, PART_MIN = 6 };
 
 struct entry {
     const char *word;
@@ -36,12 +36,19 @@ static const char *const compounds[] = {
     "passportnumber", "userpass",   "pwdhash",
 };
 
-/* Within a word that is written without boundaries: "accesstoken", "mypassword". */
-static const char *const parts[] = {
-    "password",  "passwd",        "passphrase",    "credential",   "accesstoken", "authtoken",
-    "apitoken",  "refreshtoken",  "idtoken",       "sessiontoken", "apikey",      "privatekey",
-    "secretkey", "clientsecret",  "creditcard",    "cardnumber",   "phonenumber", "emailaddress",
-    "useremail", "sessioncookie", "accountnumber",
+/* Within a word that is written without boundaries: "accesstoken", "mypassword". With two letters of it that are rare: a word
+ * that lacks one of them is not searched. */
+struct part {
+    const char *text;
+    char rare[2];
+};
+static const struct part parts[] = {
+    {"password", "pw"},      {"passwd", "pw"},       {"passphrase", "ph"}, {"credential", "dl"},
+    {"accesstoken", "ck"},   {"authtoken", "hk"},    {"apitoken", "pk"},   {"refreshtoken", "fk"},
+    {"idtoken", "dk"},       {"sessiontoken", "sk"}, {"apikey", "ky"},     {"privatekey", "vk"},
+    {"secretkey", "ky"},     {"clientsecret", "cl"}, {"creditcard", "cd"}, {"cardnumber", "mb"},
+    {"phonenumber", "mb"},   {"emailaddress", "md"}, {"useremail", "ml"},  {"sessioncookie", "ck"},
+    {"accountnumber", "mb"},
 };
 
 static bool
@@ -81,10 +88,17 @@ word_end(struct fz_span text, size_t at)
     return end;
 }
 
+static uint32_t
+letter_bit(char c)
+{
+    return UINT32_C(1) << (c & 0x1f);
+}
+
 static bool
 is_one_word(const char *word, enum scrub_words_of of)
 {
     size_t len = strlen(word);
+    uint32_t letters = 0;
     for (size_t i = 0; i < FZ_ARRAY_LEN(entries); i++) {
         /* Nearly all words end here. */
         if (entries[i].word[0] != word[0] || entries[i].word[1] != word[1] ||
@@ -95,8 +109,13 @@ is_one_word(const char *word, enum scrub_words_of of)
         if ((len == n || is_plural) && memcmp(word, entries[i].word, n) == 0)
             return true;
     }
-    for (size_t i = 0; len >= PART_MIN && i < FZ_ARRAY_LEN(parts); i++) {
-        if ((len >= PART_LONG || strlen(parts[i]) <= len) && strstr(word, parts[i]))
+    if (len < PART_MIN)
+        return false;
+    for (size_t i = 0; i < len; i++)
+        letters |= letter_bit(word[i]);
+    for (size_t i = 0; i < FZ_ARRAY_LEN(parts); i++) {
+        uint32_t rare = letter_bit(parts[i].rare[0]) | letter_bit(parts[i].rare[1]);
+        if ((letters & rare) == rare && strstr(word, parts[i].text))
             return true;
     }
     return false;
@@ -127,7 +146,7 @@ struct window {
 static bool
 add_word(struct window *w, struct fz_span word, enum scrub_words_of of)
 {
-    char joined[WORDS_KEPT * WORD_MAX + 1] = "";
+    char joined[WORDS_KEPT * WORD_MAX + 1];
     if (w->n == WORDS_KEPT) {
         memmove(w->words[0], w->words[1], sizeof(w->words[0]) * (WORDS_KEPT - 1));
         w->n--;

@@ -118,6 +118,37 @@ test_texts(void **state)
     check(pairs, FZ_ARRAY_LEN(pairs), NULL, false, SCRUB_TOP_ANY);
 }
 
+/* Each word that hides a value although it is written as a part of another one. */
+static void
+test_parts(void **state)
+{
+    static const char *const parts[] = {
+        "password",      "passwd",      "passphrase",   "credential",   "accesstoken",
+        "authtoken",     "apitoken",    "refreshtoken", "idtoken",      "sessiontoken",
+        "apikey",        "privatekey",  "secretkey",    "clientsecret", "creditcard",
+        "cardnumber",    "phonenumber", "emailaddress", "useremail",    "sessioncookie",
+        "accountnumber",
+    };
+    (void)state;
+    for (size_t i = 0; i < FZ_ARRAY_LEN(parts); i++) {
+        char names[3][64];
+        snprintf(names[0], sizeof(names[0]), "%s", parts[i]);
+        snprintf(names[1], sizeof(names[1]), "x%sx", parts[i]);
+        snprintf(names[2], sizeof(names[2]), "%.*sx", (int)strlen(parts[i]) - 1, parts[i]);
+        for (size_t k = 0; k < 3; k++) {
+            FZ_CLEANUP(fz_arena_deinit) struct fz_arena arena = fz_arena_make(ARENA);
+            const struct scrub_rules rules = scrub_rules_default();
+            struct scrub scrub = scrub_make(&rules, &arena);
+            char json[128];
+            snprintf(json, sizeof(json), "{\"%s\":\"v\"}", names[k]);
+            bool is_hidden = strcmp(scrub_json(&scrub, json, SCRUB_TOP_ANY), json) != 0;
+            /* The last one lacks a letter. */
+            if (is_hidden != (k < 2))
+                fail_msg("%s", names[k]);
+        }
+    }
+}
+
 static void
 test_json(void **state)
 {
@@ -132,6 +163,8 @@ test_json(void **state)
         {"{\"a@b.example\":1}", "{\"[email]\":1}"},
         {"{\"x\":\"a\\u0040b.example \\/Users\\/anna\\/x\"}",
          "{\"x\":\"[email] /Users/[user]/x\"}"},
+        {"{\"x\":\"a\\n\\\"b\\\" \\u20ac\\ud83d\\ude00 /Users/anna/x\",\"y\":\"c\\\\d\"}",
+         "{\"x\":\"a\\n\\\"b\\\" \xe2\x82\xac\xf0\x9f\x98\x80 /Users/[user]/x\",\"y\":\"c\\\\d\"}"},
         {"{\"trace_id\":\"d41d8cd98f00b204e9800998ecf8427e\"}", NULL},
         {"{\"crashReporterKey\":\"d41d8cd98f00b204e9800998ecf8427e\"}", NULL},
         {"{\"x\":\"d41d8cd98f00b204e9800998ecf8427e\"}", "{\"x\":\"[token]\"}"},
@@ -294,8 +327,9 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_texts),  cmocka_unit_test(test_json), cmocka_unit_test(test_rules),
-        cmocka_unit_test(test_report), cmocka_unit_test(test_long), cmocka_unit_test(test_deep),
+        cmocka_unit_test(test_texts), cmocka_unit_test(test_parts),  cmocka_unit_test(test_json),
+        cmocka_unit_test(test_rules), cmocka_unit_test(test_report), cmocka_unit_test(test_long),
+        cmocka_unit_test(test_deep),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
