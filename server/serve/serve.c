@@ -13,6 +13,7 @@
 #include "server/config/term.h"
 #include "server/process/program.h"
 #include "server/process/supervise.h"
+#include "server/process/trim.h"
 #include "server/serve/disk.h"
 #include "server/serve/first.h"
 #include "server/serve/setup.h"
@@ -201,9 +202,11 @@ start(struct serve *serve, const sigset_t *signals, struct fz_error *err)
 static void
 serve_until_stopped(struct serve *serve, const sigset_t *signals)
 {
+    struct trim trim = {.looked_ms = 0};
     for (;;) {
         int64_t ms = supervise_tend(serve->workers.supervise);
         serve_disk_tend(&serve->disk);
+        trim_tend(&trim);
         ms = ms < SERVE_DISK_TEND_MS ? ms : SERVE_DISK_TEND_MS;
         const struct timespec nap = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
         /* SIGCHLD ends the wait, so that a worker that died is restarted at once. */

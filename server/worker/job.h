@@ -8,6 +8,7 @@
 #define WORKER_JOB_H
 
 #include "server/children/process.h"
+#include "server/process/trim.h"
 #include "server/worker/worker.h"
 #include "storage/blob/blob.h"
 #include "storage/store_jobs.h"
@@ -61,6 +62,13 @@ struct worker_handed {
     char names[WORKER_HANDED][FZ_SHA256_TEXT];
 };
 
+/* The file that a child fills with its results, one after the other. */
+struct worker_result {
+    int fd;    /* -1 = none */
+    pid_t pid; /* of the child that it was made for, and its project */
+    int64_t project_id;
+};
+
 /* What worker_seal() has done since it was logged last. */
 struct worker_sealed {
     int64_t due_ms, logged_ms; /* monotonic */
@@ -97,9 +105,11 @@ struct worker {
     struct worker_retention retention;
     int64_t trimmed_ms;         /* monotonic: when learned names were counted last */
     struct child_process child; /* that reads reports */
+    struct worker_result result;
     struct child_process_backoff backoff;
     struct worker_verify verify;
     struct worker_handed handed;
+    struct trim trim;
 };
 
 /* Renew the leases of all jobs held, if it is time. CONFLICT: the one that
@@ -114,6 +124,8 @@ FZ_MUST_CHECK enum fz_code job_beat(struct worker *worker, struct fz_error *err)
  */
 FZ_MUST_CHECK enum fz_code job_report(struct worker *worker, struct job_end *end,
                                       struct fz_error *err);
+/* Let go of worker->result. */
+void job_result_drop(struct worker *worker);
 /* Do the job and store its result; failures as above. */
 FZ_MUST_CHECK enum fz_code job_upload(struct worker *worker, const struct store_job *job,
                                       struct job_result *ret, bool *ret_died, struct fz_error *err);

@@ -120,6 +120,14 @@ has_room(struct worker *w, bool *is_full)
     return !*is_full;
 }
 
+/* A change of the database ends it; the time is for jobs that become due. */
+static void
+wait_for_jobs(struct worker *w)
+{
+    trim_tend(&w->trim);
+    store_wait_change(w->store, IDLE_WAIT_MS);
+}
+
 /* Claim and work until `stop`. */
 static enum fz_code
 work(struct worker *w, worker_stop_fn stop, void *user, struct fz_error *ret_err)
@@ -162,8 +170,7 @@ work(struct worker *w, worker_stop_fn stop, void *user, struct fz_error *ret_err
         bool goes_on = slot <= 0 && worker_seal(w, w->n_held > 0);
         goes_on = (slot <= 0 && worker_retention(w, w->n_held > 0)) || goes_on;
         if (w->n_held == 0 && (slot > 0 || !worker_regroup(w)) && !goes_on)
-            /* A change of the database ends it; the time is for jobs that become due. */
-            store_wait_change(w->store, IDLE_WAIT_MS);
+            wait_for_jobs(w);
         while (w->n_held > 0 && !stop(user)) {
             choose_first(w);
             run_first(w);
@@ -210,7 +217,9 @@ worker_run(const struct worker_config *config, worker_stop_fn stop, void *user,
         fz_ignore(setrlimit(RLIMIT_NOFILE, &files) !=
                   0); /* large archives then fail with a message */
     }
-    struct worker w = {.config = config, .child = {.sock = -1, .tick = job_tick, .tick_user = &w}};
+    struct worker w = {.config = config,
+                       .result = {.fd = -1},
+                       .child = {.sock = -1, .tick = job_tick, .tick_user = &w}};
     struct blob_config blobs = config->blobs;
     blobs.tick = job_tick; /* files of gigabytes outlast a lease */
     blobs.tick_user = &w;
@@ -235,6 +244,7 @@ worker_run(const struct worker_config *config, worker_stop_fn stop, void *user,
     }
     outbox_stop(outbox);
     child_process_stop(&w.child);
+    job_result_drop(&w);
     worker_retention_stop(&w);
     blob_close(w.blobs);
     store_close(w.store);

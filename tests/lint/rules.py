@@ -56,7 +56,8 @@ def check_functions(files):
 # runs on Linux. Everything else is also built for macOS and with musl.
 LINUX_MODULES = ("base/platform_linux.c", "base/digest.", "storage/", "server/http/", "server/alert/", "server/api/", "server/clients/", "server/web/",
                "server/child/", "server/children/", "server/sandbox/", "server/protocol/", "server/oidc/", "server/outbox/", "server/worker/", "server/serve/",
-               "server/process/metrics", "server/process/program.c", "server/process/supervise", "server/process/user.c",
+               "server/process/metrics", "server/process/program.c", "server/process/supervise", "server/process/trim.c",
+               "server/process/user.c",
                "server/cli/cmd_serve.c", "server/cli/cmd_worker.c", "server/cli/backup_files.")
 # Of those modules, what the command line uses too (fz_http_client in server/http/CMakeLists.txt).
 PORTABLE_FILES = ("server/http/client.",)
