@@ -5,14 +5,16 @@
                     [--only acks,overload,latency,work,scrub] [--soak MINUTES] [--json FILE]
 
 acks      Reports of 17 KB are acknowledged when they are on disk. The peers (support/acks_peer.c) are libmicrohttpd and one
-          SQLite table, without tokens, checks and jobs: "loop" commits each report, "grouped" all that wait, as framezero does.
+          table, without tokens, checks and jobs: "loop" commits each report, "grouped" all that wait, as framezero does.
           All write to the same disk and take turns; no workers, so that only taking reports in is measured. Another build of
-          framezero can take part with --peer; --database postgresql://... puts framezero on PostgreSQL.
-overload  Five times as many requests as were acknowledged: goodput, the slowest refusal, and the memory of all processes (PSS,
-          what several share counts once).
+          framezero can take part with --peer; --database postgresql://... puts framezero and the peers on PostgreSQL.
+overload  Five times as many requests as were acknowledged, of 3,900 clients, whatever the server does: goodput, refusals, and
+          the memory of all processes (PSS, what several share counts once).
 latency   200 reports a second with a warm index, from the POST to the symbolicated report (?wait).
-scrub     What scrubbing takes of a child's work, for the reports of tests/golden, by format (support/scrub_share.c).
-work      KSCrash reports of 120 KB, per second of CPU of the worker and its children.
+scrub     What scrubbing takes of a child's work (support/scrub_share.c), and of the CPU time of all processes of a server that
+          gets the same reports, for the reports of tests/golden, by format.
+work      KSCrash reports of 120 KB, per second of CPU of the worker and its children: of two clients that wait for each
+          result, and of 16, so that the queue is never empty.
 soak      1,000 reports a second for so many minutes: memory and descriptors of all processes, once a minute.
 """
 import argparse
@@ -34,6 +36,8 @@ sys.path.insert(0, str(TOP / "tests" / "e2e"))
 from framezero import Server, free_port  # noqa: E402
 
 BODY_BYTES = 17 * 1024
+SCRUB_S = 1.5  # of each format
+OVERLOAD_CLIENTS = 3900  # the server takes 4,096 connections
 
 
 def make_body():
@@ -68,11 +72,11 @@ class Framezero:
 
 
 class Peer:
-    def __init__(self, binary, work, name, mode):
+    def __init__(self, binary, work, name, mode, database):
         self.name = name
         self.folder = tempfile.mkdtemp(prefix="acks-peer-", dir=work)
         self.port, self.token, self.target = free_port(), "none", "/"
-        self.process = subprocess.Popen([binary, str(self.port), os.path.join(self.folder, "peer.db"), mode],
+        self.process = subprocess.Popen([binary, str(self.port), database or os.path.join(self.folder, "peer.db"), mode],
                                         stdout=subprocess.PIPE)
         if self.process.stdout.readline() != b"ready\n":
             sys.exit("ingest: the peer does not start")
@@ -132,7 +136,8 @@ class Watch(threading.Thread):
 
 def acks(args, tools, body):
     servers = [Framezero(binary, args.work, args.database) for binary in [args.framezero, args.peer] if binary]
-    servers += [Peer(str(tools / "bench_acks_peer"), args.work, name, mode) for name, mode in (("loop", "each"), ("grouped", "all"))]
+    servers += [Peer(str(tools / "bench_acks_peer"), args.work, name, mode, args.database)
+                for name, mode in (("loop", "each"), ("grouped", "all"))]
     rates = {server.name: [] for server in servers}
     latencies = {server.name: [] for server in servers}
     try:
@@ -158,18 +163,18 @@ def acks(args, tools, body):
 def overload(args, tools, body):
     server = Framezero(args.framezero, args.work, args.database, workers=None)
     try:
-        goodput, refusals, mb = [], [], []
+        found = []
         for _ in range(args.rounds):
             peak, _ = measure(tools, server, body, args.clients, args.seconds)
             with Watch(server.server) as watch:
-                made = run_load(tools, server, body, 256, args.seconds, rate=5 * peak)
-            goodput.append(made["acks"] / made["seconds"] / peak)
-            refusals.append((made["refused"], made["refusal_max_ms"]))
-            mb.append(watch.mb)
+                made = run_load(tools, server, body, OVERLOAD_CLIENTS, 2 * args.seconds, rate=5 * peak)
+            found.append({**made, "peak": peak, "goodput": made["acks"] / made["seconds"] / peak, "mb": watch.mb})
+        goodput = [one["goodput"] for one in found]
         print(f"overload   {statistics.median(goodput):.2f} x peak ({min(goodput):.2f} to {max(goodput):.2f}), "
-              f"{sum(n for n, _ in refusals)} refusals, the slowest {max(ms for _, ms in refusals):.0f} ms; "
-              f"{max(mb):.0f} MB of all processes")
-        return {"goodput": goodput, "refusals": refusals, "mb": mb}
+              f"{sum(one['refused'] for one in found)} refusals, p99 {max(one['refusal_p99_ms'] for one in found):.0f} ms, the "
+              f"slowest {max(one['refusal_max_ms'] for one in found):.0f} ms; {sum(one['dropped'] for one in found)} never sent, "
+              f"{sum(one['others'] for one in found)} others; {max(one['mb'] for one in found):.0f} MB of all processes")
+        return found
     finally:
         server.stop()
 
@@ -249,31 +254,62 @@ def work(args, tools, folder):
             workers = server.server.pids_of("worker")
             return workers + [pid for worker in workers for pid in server.server.descendants(worker)]
         run_load(tools, server, path, 1, 2, query="?wait=10")
-        began = cpu_s(pids())
-        made = run_load(tools, server, path, 2, max(args.seconds, 10), query="?wait=20")
-        rate = made["acks"] / (cpu_s(pids()) - began)
-        print(f"work       {rate:.0f} KSCrash reports of {os.path.getsize(path) // 1000} KB a second and core")
-        return {"per_s_and_core": rate}
+        found = {}
+        for clients, what in ((2, "one after the other"), (16, "from a queue")):
+            began = cpu_s(pids())
+            made = run_load(tools, server, path, clients, max(args.seconds, 10), query="?wait=20")
+            found[what] = made["acks"] / (cpu_s(pids()) - began)
+            print(f"work       {found[what]:.0f} KSCrash reports of {os.path.getsize(path) // 1000} KB a second and core, {what}")
+        return {"per_s_and_core": found}
     finally:
         server.stop()
 
 
-def scrub(_, tools, folder):
+def forms_of(report_id):
+    """How bodies write an id of 32 hexadecimal digits."""
+    dashed = "-".join((report_id[:8], report_id[8:12], report_id[12:16], report_id[16:20], report_id[20:]))
+    return [form.encode() for form in (report_id, report_id.upper(), dashed, dashed.upper())] + [bytes.fromhex(report_id)]
+
+
+def whole_us(server, body):
+    """CPU time of all processes for one report; the same body comes with another id each time. None: it cannot be sent twice."""
+    status, answer = server.server.request("POST", "/api/v1/reports?wait=10", body=body)
+    before = forms_of(answer["id"]) if status == 200 and "id" in answer else []
+    if not any(form in body for form in before):
+        return None
+    n, began, ends = 0, cpu_s(server.server.descendants()), time.monotonic() + SCRUB_S
+    while n == 0 or time.monotonic() < ends:
+        fresh = body
+        for old, new in zip(before, forms_of(os.urandom(16).hex())):
+            fresh = fresh.replace(old, new)
+        n += server.server.request("POST", "/api/v1/reports?wait=10", body=fresh)[0] == 200
+    return (cpu_s(server.server.descendants()) - began) / n * 1e6
+
+
+def scrub(args, tools, folder):
     """Of each format in tests/golden, the sum of its reports, and the sample's KSCrash report."""
     path = pathlib.Path(folder) / "kscrash.json"
     path.write_text(json.dumps(kscrash_report()), encoding="utf-8")
+    server = Framezero(args.framezero, args.work, args.database, workers=1)
     found = {}
-    for name in sorted(one.name for one in (TOP / "tests" / "golden").iterdir() if one.is_dir()) + ["120 KB of KSCrash"]:
-        files = [str(path)] if " " in name else sorted(str(one) for one in (TOP / "tests" / "golden" / name).glob("*/input*"))
-        done = subprocess.run([str(tools / "bench_scrub_share"), *files], capture_output=True, text=True, check=True)
-        rows = [line.split(" ", 2) for line in done.stdout.splitlines()]
-        if not rows:
-            continue
-        shares = [float(own) / float(whole) for whole, own, _ in rows]
-        own_us = sum(float(own) for _, own, _ in rows) / len(rows)
-        found[name] = {"us": own_us, "share": own_us * len(rows) / sum(float(whole) for whole, _, _ in rows)}
-        print(f"scrub      {name:18} {own_us:6.1f} us a report, {100 * found[name]['share']:5.2f} % of the child's work on "
-              f"{len(rows)} reports, {100 * max(shares):5.2f} % of one")
+    try:
+        for name in sorted(one.name for one in (TOP / "tests" / "golden").iterdir() if one.is_dir()) + ["120 KB of KSCrash"]:
+            files = [str(path)] if " " in name else sorted(str(one) for one in (TOP / "tests" / "golden" / name).glob("*/input*"))
+            done = subprocess.run([str(tools / "bench_scrub_share"), *files], capture_output=True, text=True, check=True)
+            rows = [line.split(" ", 2) for line in done.stdout.splitlines()]
+            if not rows:
+                continue
+            own_us = sum(float(own) for _, own, _ in rows) / len(rows)
+            # The one for which scrubbing takes longest, sent to a server as well.
+            _, most, which = max(rows, key=lambda row: float(row[1]))
+            whole = whole_us(server, pathlib.Path(which).read_bytes())
+            found[name] = {"us": own_us, "most_us": float(most), "whole_us": whole,
+                           "share": own_us * len(rows) / sum(float(all_of) for all_of, _, _ in rows)}
+            of_whole = f"{100 * float(most) / whole:5.2f} % of {whole / 1000:.1f} ms in all processes" if whole else "not sent"
+            print(f"scrub      {name:18} {own_us:6.1f} us a report, {100 * found[name]['share']:5.2f} % of the child's work on "
+                  f"{len(rows)}; at most {float(most):6.1f} us, {of_whole}")
+    finally:
+        server.stop()
     return found
 
 

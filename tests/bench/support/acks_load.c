@@ -1,49 +1,65 @@
 /*
- * Many clients that POST reports and wait for the acknowledgement of each.
+ * Many clients that POST reports and wait for the acknowledgement of each, in one thread.
  *
  *   bench_acks_load PORT TARGET TOKEN FILE CLIENTS SECONDS [RATE]
  *
  * FILE is the body; the 16 times '0' in it become a number of their own in each request, so that no two reports are
- * the same. Each client keeps its connection. With RATE they send so many requests a second together, as long as there is a
- * client that is free, and a latency begins when the request was due. Prints the number of 200s and 202s, of refusals (429 and 503),
- * of other answers, and latencies in milliseconds.
+ * the same. Each client keeps its connection. Without RATE each sends its next request when it has its answer. With RATE so many
+ * requests a second become due, whatever the server does, and a client that is free sends each; those for which there is none
+ * within a second are dropped. A latency begins when the request was due. Prints the number of 200s and 202s, of refusals (429
+ * and 503), of other answers and of requests dropped, and latencies in milliseconds.
  */
 #include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <netinet/tcp.h>
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
 enum {
-    CLIENTS_MAX = 256,
+    CLIENTS_MAX = 8192,
     LATENCIES_MAX = 1 << 20,
     HEAD_MAX = 1024,
     ANSWER_MAX = 8192,
-    NUMBER_LEN = 16
+    NUMBER_LEN = 16,
+    EVENTS = 256
+};
+
+struct client {
+    int sock;
+    int is_busy;
+    char number[NUMBER_LEN + 1];
+    size_t sent;
+    char answer[ANSWER_MAX + 1];
+    size_t answer_len;
+    double due_s;
+    struct client *next_free;
+};
+
+struct latencies {
+    float *ms;
+    size_t n;
 };
 
 static struct {
-    int port;
-    const char *target, *token;
-    char *body;
+    int port, epoll;
+    const char *body;
     size_t body_len, number_at;
-    double end_s;
+    char head[HEAD_MAX];
+    size_t head_len;
     double began_s, rate; /* requests a second; 0 = as many as there can be */
-    atomic_ullong number, n_due;
+    unsigned long long number, n_due;
+    struct client *free;
+    size_t n_busy;
+    unsigned long n_other, n_dropped;
+    struct latencies ok, refused;
 } load;
-
-struct client {
-    pthread_t thread;
-    unsigned long n_ok, n_other, n_refused;
-    float *latencies_ms;
-    size_t n_latencies;
-    double refusal_max_ms;
-};
 
 static double
 now_s(void)
@@ -53,116 +69,218 @@ now_s(void)
     return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-static int
-open_connection(void)
+static void
+must(int ok, const char *what)
 {
-    struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons((uint16_t)load.port)};
-    int on = 1, sock = socket(AF_INET, SOCK_STREAM, 0);
-    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    if (sock < 0 || connect(sock, (struct sockaddr *)&to, sizeof(to)) != 0) {
-        perror("bench_acks_load: connect");
-        exit(1);
-    }
-    setsockopt(sock, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-    return sock;
+    if (ok)
+        return;
+    perror(what);
+    exit(1);
 }
 
-static int
-send_all(int sock, const char *bytes, size_t len)
+static void
+note(struct latencies *to, const struct client *client)
 {
-    while (len > 0) {
-        ssize_t n = send(sock, bytes, len, MSG_NOSIGNAL);
+    if (to->n < LATENCIES_MAX)
+        to->ms[to->n] = (float)((now_s() - client->due_s) * 1e3);
+    to->n++;
+}
+
+static void
+watch(struct client *client, int op, uint32_t events)
+{
+    struct epoll_event event = {.events = events, .data.ptr = client};
+    must(epoll_ctl(load.epoll, op, client->sock, &event) == 0, "bench_acks_load: epoll_ctl");
+}
+
+static void
+open_connection(struct client *client)
+{
+    struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons((uint16_t)load.port)};
+    int on = 1;
+    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    client->sock = socket(AF_INET, SOCK_STREAM, 0);
+    must(client->sock >= 0 && connect(client->sock, (struct sockaddr *)&to, sizeof(to)) == 0,
+         "bench_acks_load: connect");
+    setsockopt(client->sock, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+    must(fcntl(client->sock, F_SETFL, O_NONBLOCK) == 0, "bench_acks_load: fcntl");
+    watch(client, EPOLL_CTL_ADD, EPOLLIN);
+}
+
+/* The connection is lost: the request counts as answered with something else. */
+static void
+reopen(struct client *client)
+{
+    close(client->sock);
+    open_connection(client);
+}
+
+/* The request's bytes: the head, then the body with the client's own number in it. */
+static ssize_t
+send_some(struct client *client)
+{
+    const size_t number = load.head_len + load.number_at;
+    const char *from;
+    size_t len;
+    if (client->sent < load.head_len) {
+        from = load.head + client->sent;
+        len = load.head_len - client->sent;
+    } else if (client->sent >= number && client->sent < number + NUMBER_LEN) {
+        from = client->number + (client->sent - number);
+        len = number + NUMBER_LEN - client->sent;
+    } else {
+        from = load.body + (client->sent - load.head_len);
+        len = (client->sent < number ? number : load.head_len + load.body_len) - client->sent;
+    }
+    int more = client->sent + len < load.head_len + load.body_len ? MSG_MORE : 0;
+    return send(client->sock, from, len, MSG_NOSIGNAL | more);
+}
+
+/* Returns 0 when the connection is lost. */
+static int
+go_on_sending(struct client *client)
+{
+    size_t all = load.head_len + load.body_len;
+    while (client->sent < all) {
+        ssize_t n = send_some(client);
+        if (n < 0 && errno == EAGAIN) {
+            watch(client, EPOLL_CTL_MOD, EPOLLIN | EPOLLOUT);
+            return 1;
+        }
         if (n <= 0)
             return 0;
-        bytes += n;
-        len -= (size_t)n;
+        client->sent += (size_t)n;
     }
+    watch(client, EPOLL_CTL_MOD, EPOLLIN);
     return 1;
 }
 
-/* The status of one answer, whose body is read to its end; 0: the connection is lost. */
+/* The status once the answer is complete; 0 before; -1: the connection is lost. */
 static int
-read_answer(int sock)
+read_answer(struct client *client)
 {
-    char answer[ANSWER_MAX + 1];
-    size_t len = 0;
     for (;;) {
-        ssize_t n = recv(sock, answer + len, ANSWER_MAX - len, 0);
-        if (n <= 0)
+        ssize_t n = recv(client->sock, client->answer + client->answer_len,
+                         ANSWER_MAX - client->answer_len, 0);
+        if (n < 0 && errno == EAGAIN)
             return 0;
-        len += (size_t)n;
-        answer[len] = '\0';
-        const char *end = strstr(answer, "\r\n\r\n");
-        const char *length = strcasestr(answer, "\r\ncontent-length:");
+        if (n <= 0)
+            return -1;
+        client->answer_len += (size_t)n;
+        client->answer[client->answer_len] = '\0';
+        const char *end = strstr(client->answer, "\r\n\r\n");
+        const char *length = strcasestr(client->answer, "\r\ncontent-length:");
         if (!end)
             continue;
-        size_t want = (size_t)(end + 4 - answer) + (length ? strtoul(length + 17, NULL, 10) : 0);
-        if (len >= want)
-            return atoi(answer + 9);
+        size_t want =
+            (size_t)(end + 4 - client->answer) + (length ? strtoul(length + 17, NULL, 10) : 0);
+        if (client->answer_len >= want)
+            return atoi(client->answer + 9);
         if (want > ANSWER_MAX)
-            return 0;
+            return -1;
     }
 }
 
-/* Wait until the next request is due; returns when that was. */
-static double
-wait_due(void)
+static void
+begin(struct client *client, double due_s)
 {
-    if (load.rate <= 0)
-        return now_s();
-    double due = load.began_s + (double)atomic_fetch_add(&load.n_due, 1) / load.rate;
-    double left = due - now_s();
-    /* A server that is overloaded is not owed the requests of the past: those are dropped. */
-    if (left < -1)
-        return now_s();
-    if (left > 0) {
-        struct timespec nap = {(time_t)left, (long)((left - (double)(time_t)left) * 1e9)};
-        nanosleep(&nap, NULL);
-    }
-    return due;
+    client->is_busy = 1;
+    client->due_s = due_s;
+    client->sent = client->answer_len = 0;
+    snprintf(client->number, sizeof(client->number), "%016llu", load.number++);
+    load.n_busy++;
 }
 
-static void *
-run_client(void *arg)
+static void
+end(struct client *client)
 {
-    struct client *client = arg;
-    char head[HEAD_MAX], number[NUMBER_LEN + 1];
-    char *body = malloc(load.body_len);
-    memcpy(body, load.body, load.body_len);
-    int head_len = snprintf(head, sizeof(head),
-                            "POST %s HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer %s\r\n"
-                            "Content-Type: application/json\r\nContent-Length: %zu\r\n\r\n",
-                            load.target, load.token, load.body_len);
-    int sock = open_connection();
-    while (now_s() < load.end_s) {
-        snprintf(number, sizeof(number), "%016llu", atomic_fetch_add(&load.number, 1));
-        memcpy(body + load.number_at, number, NUMBER_LEN);
-        double began = wait_due();
-        int status = send_all(sock, head, (size_t)head_len) && send_all(sock, body, load.body_len)
-                         ? read_answer(sock)
-                         : 0;
-        if (status == 429 || status == 503) {
-            double took_ms = (now_s() - began) * 1e3;
-            client->n_refused++;
-            client->refusal_max_ms =
-                took_ms > client->refusal_max_ms ? took_ms : client->refusal_max_ms;
-            continue;
-        }
-        if (status == 202 || status == 200) {
-            client->n_ok++;
-            if (client->n_latencies < LATENCIES_MAX / CLIENTS_MAX)
-                client->latencies_ms[client->n_latencies++] = (float)((now_s() - began) * 1e3);
-            continue;
-        }
-        client->n_other++;
-        if (status == 0) {
-            close(sock);
-            sock = open_connection();
-        }
+    client->is_busy = 0;
+    client->next_free = load.free;
+    load.free = client;
+    load.n_busy--;
+}
+
+static void
+lose(struct client *client)
+{
+    if (client->is_busy) {
+        load.n_other++;
+        end(client);
     }
-    close(sock);
-    free(body);
-    return NULL;
+    reopen(client);
+}
+
+static void
+handle(struct client *client, uint32_t events)
+{
+    if (!client->is_busy) {
+        /* The server has closed a connection that was idle. */
+        reopen(client);
+        return;
+    }
+    if ((events & EPOLLOUT) && !go_on_sending(client)) {
+        lose(client);
+        return;
+    }
+    int status = events & (EPOLLIN | EPOLLHUP | EPOLLERR) ? read_answer(client) : 0;
+    if (status == 0)
+        return;
+    if (status < 0) {
+        lose(client);
+        return;
+    }
+    if (status == 202 || status == 200)
+        note(&load.ok, client);
+    else if (status == 429 || status == 503)
+        note(&load.refused, client);
+    else
+        load.n_other++;
+    /* A refusal may come before the body was sent: what is left of it would be taken for a request. */
+    int is_cut = client->sent < load.head_len + load.body_len ||
+                 strcasestr(client->answer, "\r\nconnection: close");
+    end(client);
+    if (is_cut)
+        reopen(client);
+}
+
+/* Give what is due to clients that are free; returns how long nothing else is due, in ms. */
+static int
+send_due(double now)
+{
+    enum { LONGEST_MS = 50 };
+    while (load.free) {
+        double due = now;
+        if (load.rate > 0) {
+            due = load.began_s + (double)load.n_due / load.rate;
+            if (due > now) {
+                double left_ms = (due - now) * 1e3;
+                return left_ms > LONGEST_MS ? LONGEST_MS : (int)left_ms;
+            }
+            load.n_due++;
+            if (now - due > 1) {
+                load.n_dropped++;
+                continue;
+            }
+        }
+        struct client *client = load.free;
+        load.free = client->next_free;
+        begin(client, due);
+        if (!go_on_sending(client))
+            lose(client);
+    }
+    return LONGEST_MS;
+}
+
+static void
+run(double end_s)
+{
+    struct epoll_event events[EVENTS];
+    for (double now = now_s(); now < end_s; now = now_s()) {
+        int wait_ms = send_due(now);
+        int n = epoll_wait(load.epoll, events, EVENTS, wait_ms);
+        for (int i = 0; i < n; i++)
+            handle(events[i].data.ptr, events[i].events);
+    }
 }
 
 static int
@@ -172,71 +290,85 @@ compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+static double
+at_percent(const struct latencies *of, size_t percent)
+{
+    size_t n = of->n < LATENCIES_MAX ? of->n : LATENCIES_MAX;
+    return n ? (double)of->ms[percent < 100 ? n * percent / 100 : n - 1] : 0;
+}
+
 static void
 read_body(const char *path)
 {
+    enum { BODY_MAX = 1 << 22 };
     FILE *file = fopen(path, "rb");
-    load.body = malloc(1 << 22);
-    load.body_len = file ? fread(load.body, 1, (1 << 22) - 1, file) : 0;
-    load.body[load.body_len] = '\0';
-    const char *number = strstr(load.body, "0000000000000000");
+    char *body = malloc(BODY_MAX);
+    must(file && body, path);
+    load.body_len = fread(body, 1, BODY_MAX - 1, file);
+    body[load.body_len] = '\0';
+    const char *number = strstr(body, "0000000000000000");
     if (!number) {
         fprintf(stderr, "bench_acks_load: %s: no place for a number (16 times '0')\n", path);
         exit(2);
     }
-    load.number_at = (size_t)(number - load.body);
+    load.number_at = (size_t)(number - body);
+    load.body = body;
     fclose(file);
+}
+
+static void
+start(char **argv, long n)
+{
+    struct rlimit files;
+    getrlimit(RLIMIT_NOFILE, &files);
+    files.rlim_cur = files.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &files);
+    load.port = atoi(argv[1]);
+    read_body(argv[4]);
+    load.head_len =
+        (size_t)snprintf(load.head, sizeof(load.head),
+                         "POST %s HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer %s\r\n"
+                         "Content-Type: application/json\r\nContent-Length: %zu\r\n\r\n",
+                         argv[2], argv[3], load.body_len);
+    load.ok.ms = calloc(LATENCIES_MAX, sizeof(float));
+    load.refused.ms = calloc(LATENCIES_MAX, sizeof(float));
+    load.epoll = epoll_create1(EPOLL_CLOEXEC);
+    struct client *clients = calloc((size_t)n, sizeof(*clients));
+    must(load.ok.ms && load.refused.ms && load.epoll >= 0 && clients, "bench_acks_load: start");
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    /* Numbers of an earlier run are not used again. */
+    load.number = (unsigned long long)now.tv_sec * 1000000;
+    for (long i = 0; i < n; i++) {
+        open_connection(&clients[i]);
+        clients[i].next_free = load.free;
+        load.free = &clients[i];
+    }
 }
 
 int
 main(int argc, char **argv)
 {
-    static struct client clients[CLIENTS_MAX];
-    static float latencies[LATENCIES_MAX];
-    if (argc != 7 && argc != 8) {
+    long n = argc == 7 || argc == 8 ? strtol(argv[5], NULL, 10) : 0;
+    if (n < 1 || n > CLIENTS_MAX) {
         fprintf(stderr, "usage: bench_acks_load PORT TARGET TOKEN FILE CLIENTS SECONDS [RATE]\n");
         return 2;
     }
-    long n = strtol(argv[5], NULL, 10);
-    if (n < 1 || n > CLIENTS_MAX)
-        return 2;
-    load.port = atoi(argv[1]);
-    load.target = argv[2];
-    load.token = argv[3];
-    read_body(argv[4]);
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    /* Numbers of an earlier run are not used again. */
-    atomic_store(&load.number, (unsigned long long)now.tv_sec * 1000000);
-    double began = now_s();
-    load.began_s = began;
+    start(argv, n);
     load.rate = argc == 8 ? strtod(argv[7], NULL) : 0;
-    load.end_s = began + strtod(argv[6], NULL);
-    for (long i = 0; i < n; i++) {
-        clients[i].latencies_ms = latencies + i * (LATENCIES_MAX / CLIENTS_MAX);
-        pthread_create(&clients[i].thread, NULL, run_client, &clients[i]);
-    }
-    unsigned long n_ok = 0, n_other = 0, n_refused = 0;
-    double refusal_max_ms = 0;
-    size_t n_latencies = 0;
-    for (long i = 0; i < n; i++) {
-        pthread_join(clients[i].thread, NULL);
-        n_ok += clients[i].n_ok;
-        n_other += clients[i].n_other;
-        n_refused += clients[i].n_refused;
-        if (clients[i].refusal_max_ms > refusal_max_ms)
-            refusal_max_ms = clients[i].refusal_max_ms;
-        memmove(latencies + n_latencies, clients[i].latencies_ms,
-                clients[i].n_latencies * sizeof(*latencies));
-        n_latencies += clients[i].n_latencies;
-    }
-    qsort(latencies, n_latencies, sizeof(*latencies), compare);
-    printf("{\"acks\": %lu, \"others\": %lu, \"refused\": %lu, \"refusal_max_ms\": %.3f, "
-           "\"seconds\": %.3f, "
-           "\"p50_ms\": %.3f, \"p99_ms\": %.3f}\n",
-           n_ok, n_other, n_refused, refusal_max_ms, now_s() - began,
-           n_latencies ? (double)latencies[n_latencies / 2] : 0.0,
-           n_latencies ? (double)latencies[n_latencies * 99 / 100] : 0.0);
-    free(load.body);
+    load.began_s = now_s();
+    run(load.began_s + strtod(argv[6], NULL));
+    double took_s = now_s() - load.began_s;
+    qsort(load.ok.ms, load.ok.n < LATENCIES_MAX ? load.ok.n : LATENCIES_MAX, sizeof(float),
+          compare);
+    qsort(load.refused.ms, load.refused.n < LATENCIES_MAX ? load.refused.n : LATENCIES_MAX,
+          sizeof(float), compare);
+    printf(
+        "{\"acks\": %zu, \"others\": %lu, \"refused\": %zu, \"dropped\": %lu, \"in_flight\": %zu, "
+        "\"seconds\": %.3f, "
+        "\"refusal_p99_ms\": %.3f, \"refusal_max_ms\": %.3f, \"p50_ms\": %.3f, \"p99_ms\": %.3f}\n",
+        load.ok.n, load.n_other, load.refused.n, load.n_dropped, load.n_busy, took_s,
+        at_percent(&load.refused, 99), at_percent(&load.refused, 100), at_percent(&load.ok, 50),
+        at_percent(&load.ok, 99));
     return 0;
 }

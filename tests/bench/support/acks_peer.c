@@ -1,12 +1,14 @@
 /*
- * The least that acknowledges a report only when it is on disk: libmicrohttpd, one SQLite table, one thread that commits.
+ * The least that acknowledges a report only when it is on disk: libmicrohttpd, one table, one thread that commits.
  *
  *   bench_acks_peer PORT DATABASE each|all
  *
- * No token, no limits, no check of the body. Each body is a transaction with full sync (write-ahead log), or all that
- * wait are one, as in framezero; then they are answered with 202.
+ * No token, no limits, no check of the body. DATABASE is a file of SQLite (write-ahead log, full sync) or a postgresql:// URL, whose
+ * table is made anew. Each body is a transaction, or all that wait are one, as in framezero; then they are answered with
+ * 202. On PostgreSQL the statements of a transaction are sent without waiting for the answer of each (libpq's pipeline).
  */
 #define _GNU_SOURCE
+#include <libpq-fe.h>
 #include <microhttpd.h>
 #include <pthread.h>
 #include <sqlite3.h>
@@ -39,21 +41,96 @@ must(int ok, const char *what)
     }
 }
 
-static void *
-commit(void *database)
+/* ---- the two databases ---- */
+
+static sqlite3 *lite;
+static sqlite3_stmt *lite_insert;
+
+static void
+lite_open(const char *path)
 {
-    sqlite3 *db;
-    sqlite3_stmt *insert;
-    must(sqlite3_open(database, &db) == SQLITE_OK, "cannot open the database");
+    must(sqlite3_open(path, &lite) == SQLITE_OK, "cannot open the database");
     must(sqlite3_exec(
-             db,
+             lite,
              "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"
              "CREATE TABLE IF NOT EXISTS reports (key INTEGER PRIMARY KEY, body BLOB NOT NULL)",
              NULL, NULL, NULL) == SQLITE_OK,
-         sqlite3_errmsg(db));
-    must(sqlite3_prepare_v2(db, "INSERT INTO reports (body) VALUES (?)", -1, &insert, NULL) ==
-             SQLITE_OK,
-         sqlite3_errmsg(db));
+         sqlite3_errmsg(lite));
+    must(sqlite3_prepare_v2(lite, "INSERT INTO reports (body) VALUES (?)", -1, &lite_insert,
+                            NULL) == SQLITE_OK,
+         sqlite3_errmsg(lite));
+}
+
+static void
+lite_commit(const struct request *batch)
+{
+    must(sqlite3_exec(lite, "BEGIN IMMEDIATE", NULL, NULL, NULL) == SQLITE_OK,
+         sqlite3_errmsg(lite));
+    for (const struct request *r = batch; r; r = r->next) {
+        sqlite3_bind_blob64(lite_insert, 1, r->body, r->len, SQLITE_STATIC);
+        must(sqlite3_step(lite_insert) == SQLITE_DONE, sqlite3_errmsg(lite));
+        sqlite3_reset(lite_insert);
+    }
+    must(sqlite3_exec(lite, "COMMIT", NULL, NULL, NULL) == SQLITE_OK, sqlite3_errmsg(lite));
+}
+
+static PGconn *pg;
+
+static void
+pg_must(PGresult *result, ExecStatusType want)
+{
+    must(PQresultStatus(result) == want, PQerrorMessage(pg));
+    PQclear(result);
+}
+
+static void
+pg_open(const char *url)
+{
+    pg = PQconnectdb(url);
+    must(PQstatus(pg) == CONNECTION_OK, PQerrorMessage(pg));
+    /* What is packed already is stored as it is, as framezero does. */
+    pg_must(PQexec(pg, takes_all ? "DROP TABLE IF EXISTS acks_all; CREATE TABLE acks_all (key "
+                                   "bigserial PRIMARY KEY, body bytea NOT NULL); ALTER TABLE "
+                                   "acks_all ALTER COLUMN body SET STORAGE EXTERNAL"
+                                 : "DROP TABLE IF EXISTS acks_each; CREATE TABLE acks_each (key "
+                                   "bigserial PRIMARY KEY, body bytea NOT NULL); ALTER TABLE "
+                                   "acks_each ALTER COLUMN body SET STORAGE EXTERNAL"),
+            PGRES_COMMAND_OK);
+    pg_must(PQprepare(pg, "add",
+                      takes_all ? "INSERT INTO acks_all (body) VALUES ($1)"
+                                : "INSERT INTO acks_each (body) VALUES ($1)",
+                      1, NULL),
+            PGRES_COMMAND_OK);
+    must(PQenterPipelineMode(pg), "no pipeline");
+}
+
+/* Up to the end of the pipeline all statements are one transaction. */
+static void
+pg_commit(const struct request *batch)
+{
+    for (const struct request *r = batch; r; r = r->next) {
+        const char *values[] = {r->body};
+        const int lens[] = {(int)r->len}, formats[] = {1};
+        must(PQsendQueryPrepared(pg, "add", 1, values, lens, formats, 0), PQerrorMessage(pg));
+    }
+    must(PQpipelineSync(pg), PQerrorMessage(pg));
+    for (const struct request *r = batch; r; r = r->next) {
+        pg_must(PQgetResult(pg), PGRES_COMMAND_OK);
+        must(PQgetResult(pg) == NULL, "more than one result");
+    }
+    pg_must(PQgetResult(pg), PGRES_PIPELINE_SYNC);
+}
+
+/* ---- the loop ---- */
+
+static void *
+commit(void *database)
+{
+    int is_pg = strncmp(database, "postgresql:", 11) == 0;
+    if (is_pg)
+        pg_open(database);
+    else
+        lite_open(database);
     for (;;) {
         pthread_mutex_lock(&lock);
         while (!waiting)
@@ -65,14 +142,10 @@ commit(void *database)
         if (!waiting)
             tail = &waiting;
         pthread_mutex_unlock(&lock);
-        must(sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL) == SQLITE_OK,
-             sqlite3_errmsg(db));
-        for (struct request *r = batch; r; r = r->next) {
-            sqlite3_bind_blob64(insert, 1, r->body, r->len, SQLITE_STATIC);
-            must(sqlite3_step(insert) == SQLITE_DONE, sqlite3_errmsg(db));
-            sqlite3_reset(insert);
-        }
-        must(sqlite3_exec(db, "COMMIT", NULL, NULL, NULL) == SQLITE_OK, sqlite3_errmsg(db));
+        if (is_pg)
+            pg_commit(batch);
+        else
+            lite_commit(batch);
         for (struct request *r = batch, *next; r; r = next) {
             next = r->next;
             r->stored = 1;
