@@ -19,6 +19,7 @@ const struct command_spec cmd_migrate = {.name = "migrate", .flags = COMMAND_HID
 const struct command_spec cmd_prune = {.name = "prune", .flags = COMMAND_HIDDEN, .run = refuse};
 const struct command_spec cmd_backup = {.name = "backup", .flags = COMMAND_HIDDEN, .run = refuse};
 const struct command_spec cmd_restore = {.name = "restore", .flags = COMMAND_HIDDEN, .run = refuse};
+const struct command_spec cmd_copy = {.name = "copy", .flags = COMMAND_HIDDEN, .run = refuse};
 const struct command_spec cmd_token = {.name = "token", .flags = COMMAND_HIDDEN, .run = refuse};
 const struct command_spec cmd_user = {.name = "user", .flags = COMMAND_HIDDEN, .run = refuse};
 const struct command_spec cmd_project = {.name = "project", .flags = COMMAND_HIDDEN, .run = refuse};

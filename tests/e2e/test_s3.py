@@ -70,6 +70,12 @@ class OneMachine(S3Case):
     def objects(self):
         return {key: o for key, o in self.store.server.store.objects.items() if key.startswith("one/two/")}
 
+    def copy(self, where, source, to, code=0):
+        command = [BINARY, "copy", *where, "--blobs-from", source, "--blobs-to", to]
+        done = subprocess.run(command, env=self.env, timeout=60, capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, code, done.stderr)
+        return done.stdout + done.stderr
+
     def test_life(self):
         server = self.serve("--limit", "sweep_s=1", "--limit", "orphan_s=60", database="sqlite:" + self.path("db"))
         status, answer = self.upload(server)
@@ -92,6 +98,21 @@ class OneMachine(S3Case):
         subprocess.run([BINARY, "restore", self.path("backup"), *new], check=True, timeout=60, stdout=subprocess.DEVNULL)
         names = {n for _, _, files in os.walk(self.path("new", "blobs")) for n in files}
         self.assertEqual(names, {key.rpartition("/")[2] for key in self.objects()})
+
+        # Into a folder and from there to another place in the store; what is missing or damaged is copied again.
+        self.copy(where, self.blobs[1], "file:" + self.path("moved"))
+        names = {n: os.path.join(folder, n) for folder, _, files in os.walk(self.path("moved")) for n in files}
+        self.assertEqual(set(names), {key.rpartition("/")[2] for key in self.objects()})
+        for name in names:
+            os.chmod(names[name], 0o600)
+            with open(names[name], "r+b") as f:
+                f.write(b"damage")
+            self.copy(where, self.blobs[1], "file:" + self.path("moved"))
+        self.copy(where, "file:" + self.path("moved"), self.store.blobs("moved"))
+        moved = {key.rpartition("/")[2]: o["etag"] for key, o in self.store.server.store.objects.items() if key.startswith("moved/")}
+        self.assertEqual(moved, {key.rpartition("/")[2]: o["etag"] for key, o in self.objects().items()})
+        os.unlink(names[next(iter(names))])
+        self.assertIn("is left out", self.copy(where, "file:" + self.path("moved"), self.store.blobs("third"), code=1))
 
         status, answer = server.request("DELETE", f"/api/v1/symbols/{UUID}")
         self.assertEqual(status, 204, answer)
