@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include <zstd.h>
+#include <zstd_errors.h>
 
 #include "base/text.h"
 
@@ -101,6 +102,9 @@ store_unpack(struct fz_span packed, struct fz_arena *arena, struct fz_span *ret,
     if (!bytes)
         return fz_arena_fail(arena, err);
     size_t len = ZSTD_decompress(bytes, (size_t)size, packed.data, packed.len);
+    /* Not the body's fault: the same bytes are read again later. */
+    if (ZSTD_getErrorCode(len) == ZSTD_error_memory_allocation)
+        return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
     /* The length comes from the frame's header, which may be damaged by itself. */
     if (ZSTD_isError(len) || len != size)
         return fz_fail(err, FZ_E_INTERNAL, "%s", damaged_text);

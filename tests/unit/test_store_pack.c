@@ -6,6 +6,7 @@
 #include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
+#include <zstd_errors.h>
 
 #include "storage/store_private.h"
 
@@ -62,6 +63,37 @@ test_damaged(void **state)
     }
 }
 
+/* ---- zstd without memory ---- */
+
+static bool has_no_memory;
+size_t __real_ZSTD_decompress(void *to, size_t room, const void *from, size_t len);
+size_t __wrap_ZSTD_decompress(void *to, size_t room, const void *from, size_t len);
+
+size_t
+__wrap_ZSTD_decompress(void *to, size_t room, const void *from, size_t len)
+{
+    return has_no_memory ? (size_t)-ZSTD_error_memory_allocation
+                         : __real_ZSTD_decompress(to, room, from, len);
+}
+
+/* A body that could not be read for want of memory is not damaged: its report must not end as failed. */
+static void
+test_no_memory(void **state)
+{
+    (void)state;
+    FZ_CLEANUP(fz_arena_deinit) struct fz_arena arena = fz_arena_make(1024 * 1024);
+    FZ_CLEANUP(store_freep) void *packed = NULL;
+    size_t len = 0;
+    struct fz_span back;
+    struct fz_error err;
+    assert_int_equal(store_pack(fz_span_cstr("body"), NULL, &packed, &len, NULL), FZ_OK);
+    has_no_memory = true;
+    enum fz_code code = store_unpack(fz_span_make(packed, len), &arena, &back, &err);
+    has_no_memory = false;
+    assert_int_equal(code, FZ_E_NO_MEMORY);
+    assert_string_equal(err.text, "out of memory");
+}
+
 /* The frame says how long its content is; that is believed only up to the caller's limit. */
 static void
 test_bomb(void **state)
@@ -83,6 +115,7 @@ main(void)
         cmocka_unit_test(test_round_trip),
         cmocka_unit_test(test_damaged),
         cmocka_unit_test(test_bomb),
+        cmocka_unit_test(test_no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
