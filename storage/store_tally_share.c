@@ -10,6 +10,8 @@
 
 /* Of fewer facts a list takes some 50 ms. */
 enum { FACTS_MIN = 1200000 };
+/* What is counted, and what is counted next. */
+enum { BATCHES = 2 };
 
 struct store_tally_share {
     struct store_tally *tally;
@@ -17,9 +19,10 @@ struct store_tally_share {
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    bool is_full, has_ended; /* under the lock: there is a batch; there will be none */
-    /* The thread's while is_full, else the caller's. */
-    struct store_fact_lent lent;
+    /* Under the lock. The first n_lent batches from `first` on, in a ring, are the thread's, the others the caller's. */
+    size_t first, n_lent;
+    bool has_ended; /* no batch will come */
+    struct store_fact_lent lent[BATCHES];
     struct store_tally other; /* its issues, sums and users are its own; the rest is only read */
     enum fz_code code;
     struct fz_error err;
@@ -46,17 +49,19 @@ count_batches(void *user)
 {
     struct store_tally_share *share = user;
     pthread_mutex_lock(&share->lock);
-    while (!share->has_ended || share->is_full) {
-        if (!share->is_full) {
+    while (!share->has_ended || share->n_lent) {
+        if (!share->n_lent) {
             pthread_cond_wait(&share->changed, &share->lock);
             continue;
         }
+        struct store_fact_lent *lent = &share->lent[share->first];
         pthread_mutex_unlock(&share->lock);
         if (share->code == FZ_OK)
-            share->code = store_tally_count(&share->other, &share->lent.batch, &share->err);
-        drop_lent(&share->lent);
+            share->code = store_tally_count(&share->other, &lent->batch, &share->err);
+        drop_lent(lent);
         pthread_mutex_lock(&share->lock);
-        share->is_full = false;
+        share->first = (share->first + 1) % BATCHES;
+        share->n_lent--;
     }
     pthread_mutex_unlock(&share->lock);
     return NULL;
@@ -65,8 +70,10 @@ count_batches(void *user)
 static void
 destroy(struct store_tally_share *share)
 {
-    drop_lent(&share->lent);
-    free(share->lent.at);
+    for (int i = 0; i < BATCHES; i++) {
+        drop_lent(&share->lent[i]);
+        free(share->lent[i].at);
+    }
     store_distinct_deinit(&share->other.users);
     free(share->other.issues);
     free(share->other.sums);
@@ -127,8 +134,10 @@ count_shared(struct store_tally_share *share, const struct store_fact_batch *bat
              struct fz_error *err)
 {
     pthread_mutex_lock(&share->lock);
-    bool is_lent = !share->is_full && store_fact_scan_lend(share->scan, batch, &share->lent);
-    share->is_full |= is_lent;
+    bool is_lent = share->n_lent < BATCHES &&
+                   store_fact_scan_lend(share->scan, batch,
+                                        &share->lent[(share->first + share->n_lent) % BATCHES]);
+    share->n_lent += is_lent;
     if (is_lent)
         pthread_cond_signal(&share->changed);
     pthread_mutex_unlock(&share->lock);

@@ -1,7 +1,7 @@
 /*
  * Many facts, counted by two threads: store_tally_facts().
  *
- * The caller's thread reads; each batch goes to the other one if that has nothing to do, and is counted here if not. Each has counts
+ * The caller's thread reads; each batch goes to the other one if that has few to do, and is counted here if not. Each has counts
  * of its own, which are added at the end. Private to storage.
  */
 #ifndef STORE_TALLY_SHARE_H
