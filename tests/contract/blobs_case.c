@@ -50,8 +50,8 @@ blobs_case_set_up(void **state)
         snprintf(c->url, sizeof(c->url), "%.*s/test-%016llx%s",
                  (int)(query ? (size_t)(query - blobs_case_url) : strlen(blobs_case_url)),
                  blobs_case_url, (unsigned long long)random, query ? query : "");
-    c->config = (struct blob_config){
-        .url = c->url, .cache_dir = c->cache, .cache_bytes = 64 * 1024 * 1024};
+    c->config =
+        (struct blob_config){.url = c->url, .cache_dir = c->cache, .cache_bytes = 64 * 1024 * 1024};
     enum fz_code code = blob_open(&c->config, &c->blobs, &c->err);
     if (code != FZ_OK)
         fail_msg("%s: %s", c->url, c->err.text);

@@ -57,6 +57,6 @@ void blobs_case_faults(const char *json);
  * forgotten. */
 size_t blobs_case_requests(const char *start);
 void blobs_case_skew(const char *seconds); /* its clock is ahead by that */
-size_t blobs_case_uploads(void); /* in parts, which no one ended */
+size_t blobs_case_uploads(void);           /* in parts, which no one ended */
 
 #endif

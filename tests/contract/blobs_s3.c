@@ -307,8 +307,7 @@ test_not_up(void **state)
     assert_in_range(fz_time_monotonic_ms() - start_ms, 1000, 6000);
     start_ms = fz_time_monotonic_ms();
     assert_int_equal(
-        blob_is_there(store,
-                      "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824",
+        blob_is_there(store, "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824",
                       &is_there, &c->err),
         FZ_E_UNAVAILABLE);
     assert_in_range(fz_time_monotonic_ms() - start_ms, 0, 500);
