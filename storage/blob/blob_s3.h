@@ -33,10 +33,10 @@ struct blob_s3 {
 
 /* How long a request is tried. */
 enum blob_s3_patience {
-    BLOB_S3_QUICK,  /* seconds, and not at all just after a failure: a transaction waits; no tick */
-    BLOB_S3_PROBE,  /* the same, also just after a failure */
-    BLOB_S3_NORMAL, /* as long as bytes move; some seconds of failures */
+    BLOB_S3_NORMAL,  /* as long as bytes move; some seconds of failures */
     BLOB_S3_PATIENT, /* the same, and a minute for the first byte: the store joins the parts */
+    BLOB_S3_QUICK, /* seconds, and not at all just after a failure: a transaction waits; no tick */
+    BLOB_S3_PROBE, /* the same, also just after a failure */
 };
 
 /* Where the bytes of an answer go. A transfer that breaks goes on after what is there. */

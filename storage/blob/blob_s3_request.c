@@ -133,7 +133,7 @@ fill(struct transfer *t, const char *url, const struct net_keys *keys, const cha
      struct net_signed_request *ret)
 {
     const struct blob_s3_call *call = t->call;
-    bool is_quick = call->patience <= BLOB_S3_PROBE;
+    bool is_quick = call->patience >= BLOB_S3_QUICK;
     *ret = (struct net_signed_request){
         .method = call->method,
         .url = url,
@@ -366,7 +366,7 @@ tries_ms(struct blob_s3 *s3, const struct blob_s3_call *call)
 {
     if (failed_ms(s3) != 0)
         return 0;
-    return call->patience <= BLOB_S3_PROBE ? QUICK_TRIES_MS : TRIES_MS;
+    return call->patience >= BLOB_S3_QUICK ? QUICK_TRIES_MS : TRIES_MS;
 }
 
 bool
@@ -409,9 +409,9 @@ blob_s3_send(struct blob_s3 *s3, const struct blob_s3_call *call, struct net_sig
         }
         int64_t now_ms = fz_time_monotonic_ms();
         /* Bytes came: that is another failure than the last one. */
-        bool is_first = n_failed == 0 || (call->sink && call->sink->got > got);
+        bool has_more = call->sink && call->sink->got > got, is_first = n_failed == 0 || has_more;
         n_failed = is_first ? 1 : n_failed + 1;
-        end_ms = is_first ? now_ms + limit_ms : end_ms;
+        end_ms = is_first ? now_ms + (has_more ? TRIES_MS : limit_ms) : end_ms;
         got = call->sink ? call->sink->got : 0;
         again = again && now_ms < end_ms;
         if (again)

@@ -190,13 +190,15 @@ blobs_case_skew(const char *seconds)
 }
 
 size_t
-blobs_case_requests(const char *start)
+blobs_case_requests(const char *part)
 {
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text = fz_buffer_make(0);
     size_t n = 0;
     control("GET", "/-/requests", NULL, &text);
-    for (const char *line = fz_buffer_cstr(&text); *line; line += strcspn(line, "\n") + 1)
-        n += fz_text_has_prefix(line, start);
+    for (const char *line = fz_buffer_cstr(&text); *line; line += strcspn(line, "\n") + 1) {
+        const char *at = strstr(line, part);
+        n += at && at < line + strcspn(line, "\n");
+    }
     return n;
 }
 

@@ -53,9 +53,9 @@ int blobs_keys_run(void); /* blobs_keys.c */
 bool blobs_case_has_control(void);
 /* JSON for /-/faults. */
 void blobs_case_faults(const char *json);
-/* How often a request whose line begins with `start` came since the last call; all of them are
- * forgotten. */
-size_t blobs_case_requests(const char *start);
+/* How often a request whose line ("GET PATH RANGE") has `part` came since the last call; all of them
+ * are forgotten. */
+size_t blobs_case_requests(const char *part);
 void blobs_case_skew(const char *seconds); /* its clock is ahead by that */
 size_t blobs_case_uploads(void);           /* in parts, which no one ended */
 

@@ -209,6 +209,10 @@ test_downloads(void **state)
         if (n != rows[i].n_gets)
             fail_msg("%s: %zu requests, not %zu", rows[i].name, n, rows[i].n_gets);
     }
+    /* Only what was missing came again. */
+    blobs_case_faults("[{\"match\": \"GET \", \"do\": \"cut\"}]");
+    blobs_case_expect(c, sha256, span);
+    assert_int_equal(blobs_case_requests("bytes="), 1);
     blob_close(c->blobs);
     c->blobs = mine;
     free(bytes);

@@ -172,7 +172,7 @@ class Handler(BaseHTTPRequestHandler):
             if self.path.startswith(("/-/", "/latest/")):
                 return self.control()
             with self.store.lock:
-                self.store.log.append(f"{self.command} {self.path}")
+                self.store.log.append(f"{self.command} {self.path} {self.headers.get('Range', '')}")
                 fault = next((f for f in self.store.faults if f["times"] > 0 and re.match(f["match"], f"{self.command} {self.path}")), None)
                 if fault:
                     fault["times"] -= 1
