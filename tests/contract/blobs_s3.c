@@ -294,6 +294,29 @@ test_tick(void **state)
     c->blobs = mine;
 }
 
+static enum fz_code
+count(void *user, struct fz_error *err FZ_UNUSED)
+{
+    ++*(int *)user;
+    return FZ_OK;
+}
+
+/* A download is a transfer that may take long, too. */
+static void
+test_tick_of_downloads(void **state)
+{
+    struct blobs_case *c = *state;
+    char sha256[FZ_SHA256_TEXT];
+    int n = 0;
+    put(c, "hello", sha256);
+    c->config.tick = count;
+    c->config.tick_user = &n;
+    struct blob_store *other = blobs_case_open(c, "ticks", 0);
+    assert_int_equal(blob_check(other, sha256, NULL, &c->err), FZ_OK);
+    assert_true(n > 0);
+    blob_close(other);
+}
+
 /* No one listens: in a transaction that is known in seconds, and then at once. */
 static void
 test_not_up(void **state)
@@ -323,9 +346,16 @@ blobs_s3_run(void)
 {
 #define TEST(fn) cmocka_unit_test_setup_teardown(fn, blobs_case_set_up, blobs_case_tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(test_copies),           TEST(test_damaged_copy),      TEST(test_limit),
-        TEST(test_passing_failures), TEST(test_damaged_meanwhile), TEST(test_downloads),
-        TEST(test_given_up),         TEST(test_old_uploads),       TEST(test_tick),
+        TEST(test_copies),
+        TEST(test_damaged_copy),
+        TEST(test_limit),
+        TEST(test_passing_failures),
+        TEST(test_damaged_meanwhile),
+        TEST(test_downloads),
+        TEST(test_given_up),
+        TEST(test_old_uploads),
+        TEST(test_tick),
+        TEST(test_tick_of_downloads),
         TEST(test_not_up),
     };
     return cmocka_run_group_tests_name("object store", tests, NULL, NULL);
