@@ -98,14 +98,11 @@ test_postpone(void **state)
     struct contract *c = *state;
     char id[STORE_ID_TEXT];
     struct store_job job;
-    size_t n;
     contract_report(c, c->project, "a", id);
-    for (int i = 0; i < 30; i++) {
+    for (int i = 0; i < 3; i++) {
         job = contract_claim(c, id);
         assert_ok(c, store_job_postpone(c->store, &job, 60000, &c->err));
         assert_fails(c, FZ_E_CONFLICT, store_job_postpone(c->store, &job, 60000, &c->err));
-        assert_ok(c, store_job_claim(c->store, "w", 1, 60000, &job, &n, &c->err));
-        assert_int_equal(n, 0); /* not due yet */
         let_time_pass(c);
     }
     /* The first outage of another kind is still its first. */
