@@ -155,6 +155,11 @@ store_job_postpone(struct store *store, const struct store_job *job, int64_t del
         row.strikes--;
     if (code == FZ_OK)
         code = try_again(store, job, &row, delay_ms + random % (delay_ms / 4 + 1), err);
+    /* All attempts together have a limit, too. */
+    const struct sql_value args[] = {sql_int(job->id)};
+    if (code == FZ_OK)
+        code = sql_exec(tx, "UPDATE jobs SET attempt = attempt - 1 WHERE id = $1", args, 1, NULL,
+                        err);
     return code == FZ_OK ? sql_commit(&tx, err) : code;
 }
 

@@ -99,7 +99,7 @@ test_postpone(void **state)
     char id[STORE_ID_TEXT];
     struct store_job job;
     contract_report(c, c->project, "a", id);
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 30; i++) {
         job = contract_claim(c, id);
         assert_ok(c, store_job_postpone(c->store, &job, 60000, &c->err));
         assert_fails(c, FZ_E_CONFLICT, store_job_postpone(c->store, &job, 60000, &c->err));
