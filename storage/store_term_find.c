@@ -21,9 +21,9 @@ n_characters(const char *text)
 
 /* Is each value a part that the index of parts finds? */
 static bool
-has_parts(const struct store_sql *q, enum store_term term, const struct store_condition *condition)
+has_parts(enum store_term term, const struct store_condition *condition)
 {
-    if (!q->driver->text_part || !store_term_kinds[term].is_searched || condition->n_values == 0 ||
+    if (!store_term_kinds[term].is_searched || condition->n_values == 0 ||
         condition->op == STORE_OP_EQUAL)
         return false;
     for (size_t i = 0; i < condition->n_values; i++) {
@@ -51,16 +51,18 @@ phrase(struct store_sql *q, const char *text)
     return sql_text(made);
 }
 
-/* Append "(the index of parts has a value)". */
+/* Append "(the index of parts has a value) AND ", where that is not what LIKE uses anyway. */
 static void
 append_parts(struct store_sql *q, const struct store_condition *condition)
 {
+    if (!q->driver->text_part)
+        return;
     for (size_t i = 0; i < condition->n_values; i++) {
         fz_buffer_printf(&q->text, "%s%s", i ? " OR " : "(", q->driver->text_part);
         store_sql_arg(q, phrase(q, condition->values[i].text));
         fz_buffer_char(&q->text, ')');
     }
-    fz_buffer_char(&q->text, ')');
+    fz_buffer_text(&q->text, ") AND ");
 }
 
 static void
@@ -82,13 +84,11 @@ find_texts(struct store *store, int64_t project_id, const struct store_term_plac
     size_t n = 0;
     struct store_sql q;
     store_sql_init(&q, store, arena);
-    bool by_parts = place->parts == STORE_PART_TEXT && has_parts(&q, place->term, condition);
+    bool by_parts = place->parts == STORE_PART_TEXT && has_parts(place->term, condition);
     start(&q, "id", project_id, place->term, by_parts);
     fz_buffer_text(&q.text, " AND ");
-    if (by_parts) {
+    if (by_parts)
         append_parts(&q, condition);
-        fz_buffer_text(&q.text, " AND ");
-    }
     if (condition->op == STORE_OP_EQUAL && place->parts == STORE_PART_TEXT) {
         /* As the unique index has them: of users there may be millions. */
         for (size_t i = 0; i < condition->n_values; i++)
@@ -113,6 +113,21 @@ find_texts(struct store *store, int64_t project_id, const struct store_term_plac
     return code;
 }
 
+/* Append "the field is one that is searched AND ": of users there may be millions. */
+static void
+append_searched(struct store_sql *q)
+{
+    const char *before = "field IN (";
+    fz_buffer_text(&q->text, q->driver->no_index);
+    for (int i = 0; i < STORE_TERMS; i++) {
+        if (!store_term_kinds[i].is_searched)
+            continue;
+        fz_buffer_printf(&q->text, "%s%d", before, i);
+        before = ", ";
+    }
+    fz_buffer_text(&q->text, ") AND ");
+}
+
 enum fz_code
 store_terms_find_all(struct store *store, int64_t project_id,
                      const struct store_condition *condition, struct fz_arena *arena,
@@ -122,15 +137,17 @@ store_terms_find_all(struct store *store, int64_t project_id,
     struct store_sql q;
     store_sql_init(&q, store, arena);
     /* Any field that is searched by parts. */
-    *ret_found = has_parts(&q, STORE_TERM_REASON, condition);
+    *ret_found = has_parts(STORE_TERM_REASON, condition);
     if (!*ret_found) {
         store_sql_deinit(&q);
         return FZ_OK;
     }
     fz_buffer_text(&q.text, "SELECT id, field FROM terms WHERE ");
     append_parts(&q, condition);
-    store_sql_add(&q, " AND +project_id = ? AND ", sql_int(project_id));
-    store_sql_match(&q, condition, exprs, 1);
+    fz_buffer_text(&q.text, q.driver->no_index);
+    store_sql_add(&q, "project_id = ? AND ", sql_int(project_id));
+    append_searched(&q);
+    store_sql_match_known(&q, condition, exprs, 1);
     FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
     enum fz_code code = store_sql_done(&q, err);
     if (code == FZ_OK)
