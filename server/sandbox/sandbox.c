@@ -12,14 +12,21 @@
 #include "base/attr.h"
 #include "server/sandbox/locks.h"
 
-/* The lowest scheduling class: symbolication can wait, the thread that commits reports cannot. */
+/*
+ * A symbol file can wait for whatever else the machine does. Somebody wants to see a report, so on a busy machine its child gets a
+ * tenth of what others get, and not what they leave; the thread that commits reports goes first all the same.
+ */
 static void
-low_priority(void)
+low_priority(enum proto_role role)
 {
+    enum { TENTH = 10, LEAST = 19 };
     struct sched_param param = {.sched_priority = 0};
-    /* Both may be refused in a container; the child then works at ordinary priority. */
-    fz_ignore(sched_setscheduler(0, SCHED_IDLE, &param) != 0);
-    fz_ignore(setpriority(PRIO_PROCESS, 0, 19) != 0);
+    bool is_report = role == PROTO_ROLE_REPORTS;
+    /* More than LEAST is LEAST. All may be refused in a container; the child then works at ordinary priority. */
+    int nice = is_report ? getpriority(PRIO_PROCESS, 0) + TENTH : LEAST;
+    if (!is_report)
+        fz_ignore(sched_setscheduler(0, SCHED_IDLE, &param) != 0);
+    fz_ignore(setpriority(PRIO_PROCESS, 0, nice) != 0);
 }
 
 /* Read once what would be read from files later. */
@@ -56,7 +63,7 @@ lock_last(enum proto_role role, uint32_t without, struct proto_level *ret)
         ret->locks |= bit(PROTO_LOCK_LANDLOCK);
     void *filter = filters ? sandbox_filter_make(role) : NULL;
     if (role != PROTO_ROLE_INTAKE) /* a client waits for that one */
-        low_priority();            /* not earlier: the start would wait for other processes */
+        low_priority(role);        /* not earlier: the start would wait for other processes */
     if (filters && sandbox_filter_load(filter))
         ret->locks |= bit(PROTO_LOCK_SECCOMP);
 }

@@ -44,6 +44,18 @@ class ChildProgram(FolderCase):
                               close_fds=True, check=False)
         self.assertEqual((done.returncode, done.stderr), (2, "framezero-child: only framezero starts this program\n"))
 
+    def test_share_of_processors(self):
+        """On a busy machine reports still come to their names: their child has a small share, and not only what is left."""
+        self.install_child()
+        with Server(self.program) as server:
+            self.assertEqual(server.request("POST", "/api/v1/reports?wait=30", body=report(1))[0], 200)
+            share = {pid: (os.sched_getscheduler(pid), os.getpriority(os.PRIO_PROCESS, pid)) for pid in server.pids_of("child")}
+            self.assertTrue(server.worker_children)
+            own = os.getpriority(os.PRIO_PROCESS, server.serving_pid)
+            self.assertEqual({share[pid] for pid in server.worker_children}, {(os.SCHED_OTHER, min(19, own + 10))})
+            # A client waits for the one that reads what it sends.
+            self.assertIn((os.SCHED_OTHER, own), share.values())
+
     def test_exchanged_while_it_runs(self):
         """Jobs are not to blame for a child of another version, or for one that does not start: they wait."""
         for script, said in (("exit 3", "is of another version than framezero"),

@@ -168,7 +168,7 @@ class Heard(ServerCase):
             thread.start()
         for thread in threads:
             thread.join()
-        # Children that read reports take what other programs leave of the processors (SCHED_IDLE): a second each, on a busy machine.
+        # Children that read reports have a small share of the processors: long, on a busy machine.
         until(lambda: events.n("report.changed") == 400, "all of them", 400)
         took = time.monotonic() - begin
         self.assertEqual(events.n("report.received"), 400)
