@@ -113,13 +113,21 @@ class StoppedDatabase(unittest.TestCase):
             wait_log(server, str(relay.port))
 
 
+def replace_folder(path):
+    """A file instead of the folder, which then cannot be made again. False: it was made meanwhile, as by a worker that starts."""
+    shutil.rmtree(path, ignore_errors=True)
+    try:
+        with open(path, "wb"):
+            return True
+    except IsADirectoryError:
+        return False
+
+
 class LostFolder(unittest.TestCase):
     def test_no_path(self):
         with Server(BINARY, workers=1) as server:
             body = sample("Demo.dSYM.zip")
-            shutil.rmtree(os.path.join(server.data, "blobs"))
-            with open(os.path.join(server.data, "blobs"), "wb"):
-                pass  # so that the folder cannot be made again
+            until(lambda: replace_folder(os.path.join(server.data, "blobs")), "the folder is gone")
             form = route_requests.form(("dsym", "Demo.zip", body))
             key = server.admin_token
             for path, sent, headers in (("/api/v1/symbols", body, {}), ("/symbol", form, {
