@@ -232,7 +232,10 @@ bool
 way_stop_scheduling_last(void)
 {
     struct sched_param param = {.sched_priority = 0};
-    return sched_setscheduler(0, SCHED_BATCH, &param) == 0;
+    /* Children that read reports are in the ordinary class, where BATCH would give them nothing. */
+    if (sched_getscheduler(0) == SCHED_IDLE)
+        return sched_setscheduler(0, SCHED_BATCH, &param) == 0;
+    return setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) - 1) == 0;
 }
 bool
 way_real_time(void)
