@@ -139,7 +139,8 @@ class OneMachine(S3Case):
         self.addCleanup(server.terminate)
         with self.assertRaises(RuntimeError):
             server.start(deadline_s=3)
-        self.assertIn("waits for the object store", server.log())
+        # It asks several times first.
+        until(lambda: "waits for the object store" in server.log(), "it says so")
         self.store.start()
         server.wait_ready()
         self.assertIn("the object store is up", server.log())
