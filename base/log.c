@@ -97,6 +97,21 @@ put(const char *bytes, size_t len)
     return done;
 }
 
+/* The processes of a server share one file. What one of them has begun while the disk was full, another would continue as
+ * soon as there is room, so the part of a line at the file's end is taken back. */
+static bool
+take_back(size_t n_bytes)
+{
+    struct stat st;
+    off_t end = lseek(sink.fd, 0, SEEK_CUR);
+    if (sink.kind != SINK_FILE || end < (off_t)n_bytes || fstat(sink.fd, &st) != 0 ||
+        !S_ISREG(st.st_mode) || st.st_size != end)
+        return false;
+    /* The position, too: a file that was not opened for appending would get a hole. */
+    return ftruncate(sink.fd, end - (off_t)n_bytes) == 0 &&
+           lseek(sink.fd, -(off_t)n_bytes, SEEK_CUR) >= 0;
+}
+
 /* A line is written whole, or begun and ended later, or not at all (false). */
 static bool
 put_line(const char *line, size_t len)
@@ -110,7 +125,7 @@ put_line(const char *line, size_t len)
             return false;
     }
     size_t done = put(line, len);
-    if (done == 0)
+    if (done == 0 || (done < len && take_back(done)))
         return false;
     memcpy(sink.rest, line + done, len - done);
     sink.n_rest = len - done;

@@ -1,11 +1,13 @@
 #include <fcntl.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -142,6 +144,61 @@ the_shared_pipe_stays_as_it_was(void **state FZ_UNUSED)
     close(ends[1]);
 }
 
+/* As a full disk: room for a line and a half. Whether the position follows the file's end depends on O_APPEND. */
+static void
+log_into_full_file(int fd)
+{
+    struct rlimit room;
+    dup2(fd, STDERR_FILENO);
+    signal(SIGXFSZ, SIG_IGN);
+    fz_log(FZ_LOG_INFO, "first", "%s", "");
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &room), 0);
+    rlim_t enough = room.rlim_cur;
+    room.rlim_cur = (rlim_t)lseek(fd, 0, SEEK_CUR) + 20;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &room), 0);
+    fz_log(FZ_LOG_INFO, "cut", "%s", "");
+    room.rlim_cur = enough;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &room), 0);
+    assert_int_equal(write(fd, "ts=other\n", 9), 9);
+    fz_log(FZ_LOG_INFO, "last", "%s", "");
+    _exit(0);
+}
+
+/* Another process writes to the file first when there is room again: its line begins where a line begins. */
+static void
+a_full_file_of_two_processes(void **state FZ_UNUSED)
+{
+    static const int flags[] = {O_APPEND, 0};
+    for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {
+        char name[] = "/tmp/framezero-log-XXXXXX", text[1000] = "";
+        int fd = mkstemp(name), status;
+        assert_true(fd >= 0);
+        assert_int_equal(fcntl(fd, F_SETFL, flags[i]), 0);
+        assert_int_equal(unlink(name), 0);
+        pid_t pid = fork();
+        assert_true(pid >= 0);
+        if (pid == 0)
+            log_into_full_file(fd);
+        assert_int_equal(waitpid(pid, &status, 0), pid);
+        assert_int_equal(status, 0);
+        assert_true(pread(fd, text, sizeof(text) - 1, 0) > 0);
+        static const char *const ends[] = {"msg=\"first\"\n", "ts=other\n",
+                                           "msg=\"log lines dropped\" n=1\n", "msg=\"last\"\n"};
+        const char *at = text;
+        for (size_t k = 0; k < sizeof(ends) / sizeof(ends[0]); k++) {
+            assert_int_equal(strncmp(at, "ts=", 3), 0);
+            const char *end = strchr(at, '\n');
+            assert_non_null(end);
+            size_t len = strlen(ends[k]);
+            assert_true((size_t)(end + 1 - at) >= len);
+            assert_memory_equal(end + 1 - len, ends[k], len);
+            at = end + 1;
+        }
+        assert_string_equal(at, "");
+        close(fd);
+    }
+}
+
 int
 main(void)
 {
@@ -149,6 +206,7 @@ main(void)
         cmocka_unit_test(a_pipe_that_nobody_reads),
         cmocka_unit_test(a_socket_that_nobody_reads),
         cmocka_unit_test(the_shared_pipe_stays_as_it_was),
+        cmocka_unit_test(a_full_file_of_two_processes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

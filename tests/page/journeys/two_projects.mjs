@@ -21,7 +21,10 @@ export default async function ({ open, same }) {
     // The first visit asks for the list once, and does not wait for the answer that says who is logged in.
     const paths = [];
     page.on("request", (request) => paths.push(new URL(request.url()).pathname));
+    // The stream of events is opened after the list is there.
+    const events = page.waitForRequest(/\/api\/v1\/events/);
     await page.reload();
     await page.locator(".issue-link").first().waitFor();
+    await events;
     same(paths.filter((path) => path.startsWith("/api/")).sort(), ["/api/v1/events", "/api/v1/filters", "/api/v1/issues", "/api/v1/session"], "requests of a first visit");
 }
