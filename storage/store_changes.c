@@ -50,7 +50,9 @@ store_changed_count(struct store *store, const struct store_changed *changed, st
             "c.issue_id), new_issue_id = coalesce(excluded.new_issue_id, c.new_issue_id), upload "
             "= coalesce(excluded.upload, c.upload)",
             args, FZ_ARRAY_LEN(args), NULL, err);
-    return code == FZ_OK ? sql_notify(store->sql, err) : code;
+    if (code == FZ_OK)
+        sql_notify(store->sql);
+    return code;
 }
 
 enum fz_code

@@ -316,7 +316,7 @@ claim_in_transaction(struct claim *claim, size_t max, struct fz_error *err)
     if (code == FZ_OK)
         code = drop_used_up(claim, err);
     if (code == FZ_OK && claim->n < n_claimed)
-        code = sql_notify(tx, err); /* somebody may be waiting for the report that was given up */
+        sql_notify(tx); /* somebody may be waiting for the report that was given up */
     return code == FZ_OK ? sql_commit(&tx, err) : code;
 }
 

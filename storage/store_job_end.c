@@ -136,7 +136,7 @@ store_job_fail(struct store *store, const struct store_job *job, enum fz_code wh
                            clean.kind == SQL_BAD ? "" : (const char *)clean.bytes.data, child_died,
                            err);
     if (code == FZ_OK)
-        code = sql_notify(tx, err);
+        sql_notify(tx);
     return code == FZ_OK ? sql_commit(&tx, err) : code;
 }
 
@@ -158,8 +158,8 @@ store_job_postpone(struct store *store, const struct store_job *job, int64_t del
     /* All attempts together have a limit, too. */
     const struct sql_value args[] = {sql_int(job->id)};
     if (code == FZ_OK)
-        code = sql_exec(tx, "UPDATE jobs SET attempt = attempt - 1 WHERE id = $1", args, 1, NULL,
-                        err);
+        code =
+            sql_exec(tx, "UPDATE jobs SET attempt = attempt - 1 WHERE id = $1", args, 1, NULL, err);
     return code == FZ_OK ? sql_commit(&tx, err) : code;
 }
 
@@ -180,7 +180,7 @@ store_job_release(struct store *store, const struct store_job *job, struct fz_er
     if (code == FZ_OK && n == 0)
         return store_job_not_ours(job, err);
     if (code == FZ_OK)
-        code = sql_notify(tx, err);
+        sql_notify(tx);
     if (code == FZ_OK)
         code = sql_commit(&tx, err);
     /* The claim has charged for work that was not done. */
@@ -280,7 +280,7 @@ store_job_reclaim(struct store *store, store_worker_gone_fn is_gone, void *user,
                             "WHERE worker = $1 AND state = 1",
                             args, FZ_ARRAY_LEN(args), &n, err);
         if (code == FZ_OK)
-            code = sql_notify(tx, err);
+            sql_notify(tx);
         if (code == FZ_OK)
             code = sql_commit(&tx, err);
         n_jobs += n;

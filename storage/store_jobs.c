@@ -63,15 +63,36 @@ enum fz_code
 store_job_add(struct sql *tx, int64_t project_id, enum store_job_kind kind, const char *subject,
               const char *reader, enum store_priority priority, struct fz_error *err)
 {
-    int64_t now, clock;
-    enum fz_code code = sql_now(tx, &now, err);
-    if (code == FZ_OK)
-        code = sql_clock(tx, &clock, err);
+    struct store_job_time time;
+    enum fz_code code = store_job_time(tx, &time, err);
     if (code != FZ_OK)
         return code;
-    const struct sql_value args[] = {sql_int(project_id), sql_int(kind), sql_text(subject),
-                                     sql_int(priority),   sql_int(now),  sql_int(clock),
-                                     sql_text(reader)};
+    const struct store_job_new job = {project_id, kind, subject, reader, priority};
+    return store_job_add_at(tx, &job, &time, err);
+}
+
+enum fz_code
+store_job_time(struct sql *tx, struct store_job_time *ret, struct fz_error *err)
+{
+    struct store_job_time time;
+    enum fz_code code = sql_now(tx, &time.now_ms, err);
+    if (code == FZ_OK && tx->driver->clock == tx->driver->now)
+        time.clock_ms = time.now_ms;
+    else if (code == FZ_OK)
+        code = sql_clock(tx, &time.clock_ms, err);
+    if (code == FZ_OK)
+        *ret = time;
+    return code;
+}
+
+enum fz_code
+store_job_add_at(struct sql *tx, const struct store_job_new *job, const struct store_job_time *time,
+                 struct fz_error *err)
+{
+    const struct sql_value args[] = {sql_int(job->project_id), sql_int(job->kind),
+                                     sql_text(job->subject),   sql_int(job->priority),
+                                     sql_int(time->now_ms),    sql_int(time->clock_ms),
+                                     sql_text(job->reader)};
     return sql_exec(tx,
                     "INSERT INTO jobs (project_id, kind, subject, priority, due_ms, queued_ms, "
                     "since_ms, reader) VALUES ($1, $2, $3, $4, 0, $5, $6, $7)",

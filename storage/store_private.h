@@ -230,6 +230,21 @@ FZ_MUST_CHECK enum fz_code store_job_add(struct sql *tx, int64_t project_id,
                                          enum store_job_kind kind, const char *subject,
                                          const char *reader, enum store_priority priority,
                                          struct fz_error *err);
+/* The same for many jobs of one transaction, with the time of its start. */
+struct store_job_new {
+    int64_t project_id;
+    enum store_job_kind kind;
+    const char *subject, *reader; /* as above */
+    enum store_priority priority;
+};
+struct store_job_time {
+    int64_t now_ms, clock_ms;
+};
+FZ_MUST_CHECK enum fz_code store_job_time(struct sql *tx, struct store_job_time *ret,
+                                          struct fz_error *err);
+FZ_MUST_CHECK enum fz_code store_job_add_at(struct sql *tx, const struct store_job_new *job,
+                                            const struct store_job_time *time,
+                                            struct fz_error *err);
 /* The same job again: fresh counters, due now; `asked`: somebody waits for it. */
 FZ_MUST_CHECK enum fz_code store_job_requeue(struct store *store, int64_t id, bool asked,
                                              struct fz_error *err);

@@ -2,6 +2,7 @@
  * Reports in: the same body once, the same id with another body under a new id.
  */
 #include "storage/store_changed.h"
+#include "storage/store_insert.h"
 #include "storage/store_usage.h"
 
 #include <stdlib.h>
@@ -43,20 +44,12 @@ find_stored(struct sql *tx, const struct store_report_new *item, const char *id,
     return FZ_OK;
 }
 
-/* The verdict on one item; the caller's item itself is only changed once all is committed. */
-struct outcome {
-    const struct store_packed *packed;
-    bool is_duplicate, is_clash;
-    enum fz_code code;
-    char id[STORE_ID_TEXT]; /* under which it is stored */
-};
-
 /* By body, and of the same body in the order they came: two nodes that store the same reports then
  * lock them in one order and cannot deadlock. */
 static int
 compare_outcomes(const void *a, const void *b)
 {
-    const struct outcome *x = a, *y = b;
+    const struct store_outcome *x = a, *y = b;
     const struct store_report_new *i = x->packed->item, *j = y->packed->item;
     if (i->project_id != j->project_id)
         return i->project_id < j->project_id ? -1 : 1;
@@ -67,7 +60,7 @@ compare_outcomes(const void *a, const void *b)
 
 /* One attempt: *ret_found false means that another report conflicts. */
 static enum fz_code
-try_insert(struct sql *tx, const struct outcome *outcome, int64_t *ret_key, bool *ret_found,
+try_insert(struct sql *tx, const struct store_outcome *outcome, int64_t *ret_key, bool *ret_found,
            struct fz_error *err)
 {
     const struct store_report_new *item = outcome->packed->item;
@@ -87,7 +80,7 @@ try_insert(struct sql *tx, const struct outcome *outcome, int64_t *ret_key, bool
 
 /* Stored already, or under a new id because another report has the one it came with. */
 static enum fz_code
-insert_row(struct sql *tx, struct outcome *outcome, int64_t *ret_key, struct fz_error *err)
+insert_row(struct sql *tx, struct store_outcome *outcome, int64_t *ret_key, struct fz_error *err)
 {
     const struct store_report_new *item = outcome->packed->item;
     bool found = false, same = false;
@@ -117,13 +110,12 @@ insert_row(struct sql *tx, struct outcome *outcome, int64_t *ret_key, struct fz_
 }
 
 static enum fz_code
-insert_one(struct sql *tx, struct outcome *outcome, struct fz_error *err)
+insert_one(struct sql *tx, struct store_outcome *outcome, const struct store_job_time *time,
+           struct fz_error *err)
 {
     const struct store_packed *packed = outcome->packed;
     const struct store_report_new *item = packed->item;
     int64_t key = 0;
-    /* Again for each try: an attempt that was rolled back may have left another id. */
-    memcpy(outcome->id, item->id, sizeof(outcome->id));
     /* A duplicate leaves neither a body nor a job. */
     enum fz_code code = insert_row(tx, outcome, &key, err);
     if (code != FZ_OK || outcome->is_duplicate)
@@ -134,8 +126,9 @@ insert_one(struct sql *tx, struct outcome *outcome, struct fz_error *err)
                     FZ_ARRAY_LEN(body), NULL, err);
     if (code != FZ_OK)
         return code;
-    return store_job_add(tx, item->project_id, STORE_JOB_REPORT, outcome->id, item->reader,
-                         STORE_FRESH, err);
+    const struct store_job_new job = {item->project_id, STORE_JOB_REPORT, outcome->id, item->reader,
+                                      STORE_FRESH};
+    return store_job_add_at(tx, &job, time, err);
 }
 
 static enum fz_code
@@ -156,12 +149,11 @@ store_count_reports(struct sql *tx, int64_t n, struct fz_error *err)
 /* What the new ones of the batch take of their projects' quotas. They are sorted by project, so
  * that two servers lock rows in one order. */
 static enum fz_code
-count_usage(struct store *store, struct sql *tx, const struct outcome *outcomes, size_t n,
+count_usage(struct store *store, int64_t now_ms, const struct store_outcome *outcomes, size_t n,
             struct fz_error *err)
 {
     struct store_usage usage = {.kind = STORE_USAGE_REPORTS};
-    int64_t now = 0;
-    enum fz_code code = sql_now(tx, &now, err);
+    enum fz_code code = FZ_OK;
     for (size_t i = 0; code == FZ_OK && i < n; i++) {
         const struct store_report_new *item = outcomes[i].packed->item;
         bool counts = outcomes[i].code == FZ_OK && !outcomes[i].is_duplicate && !item->transient;
@@ -171,7 +163,7 @@ count_usage(struct store *store, struct sql *tx, const struct outcome *outcomes,
         bool is_last = i + 1 == n || outcomes[i + 1].packed->item->project_id != item->project_id;
         if (!is_last || usage.n == 0)
             continue;
-        code = store_usage_count(tx, store->usage_slot, now, &usage, err);
+        code = store_usage_count(store->sql, store->usage_slot, now_ms, &usage, err);
         usage.bytes = usage.n = 0;
     }
     return code;
@@ -179,7 +171,8 @@ count_usage(struct store *store, struct sql *tx, const struct outcome *outcomes,
 
 /* The same for those who watch; one row for each project, in the same order. */
 static enum fz_code
-count_changes(struct store *store, const struct outcome *outcomes, size_t n, struct fz_error *err)
+count_changes(struct store *store, const struct store_outcome *outcomes, size_t n,
+              struct fz_error *err)
 {
     struct store_changed changed = {0};
     enum fz_code code = FZ_OK;
@@ -199,55 +192,76 @@ count_changes(struct store *store, const struct outcome *outcomes, size_t n, str
     return code;
 }
 
+/* Which items may be stored; what an attempt that was rolled back has set is undone. */
 static enum fz_code
-insert_batch(struct store *store, struct outcome *outcomes, size_t n, struct fz_error *err)
+judge(struct sql *tx, struct store_outcome *outcomes, size_t n, struct fz_error *err)
 {
-    int64_t n_new = 0, known_project = 0;
-    FZ_CLEANUP(sql_rollbackp) struct sql *tx = NULL;
-    enum fz_code code = sql_begin(store->sql, &tx, err);
+    int64_t known_project = 0;
+    enum fz_code code = FZ_OK;
     for (size_t i = 0; code == FZ_OK && i < n; i++) {
-        struct outcome *outcome = &outcomes[i];
+        struct store_outcome *outcome = &outcomes[i];
         const struct store_report_new *item = outcome->packed->item;
-        /* An attempt that was rolled back may have set them. */
-        outcome->is_duplicate = outcome->is_clash = false;
-        outcome->code = check_report(item);
+        *outcome = (struct store_outcome){.packed = outcome->packed, .code = check_report(item)};
         if (outcome->code != FZ_OK)
             continue;
+        memcpy(outcome->id, item->id, sizeof(outcome->id));
         /* The items are sorted by project, so each is looked up once. */
         bool found = item->project_id == known_project;
         if (!found)
             code = has_project(tx, item->project_id, &found, err);
-        if (code != FZ_OK)
-            break;
-        if (!found) {
+        if (found)
+            known_project = item->project_id;
+        else
             outcome->code = FZ_E_NOT_FOUND;
+    }
+    return code;
+}
+
+static enum fz_code
+insert_batch(struct store *store, struct store_outcome *outcomes, size_t n, struct fz_error *err)
+{
+    int64_t n_new = 0;
+    struct store_job_time time = {0};
+    FZ_CLEANUP(sql_rollbackp) struct sql *tx = NULL;
+    enum fz_code code = sql_begin(store->sql, &tx, err);
+    if (code == FZ_OK)
+        /* Once for all: on PostgreSQL it is a statement, too. */
+        code = store_job_time(tx, &time, err);
+    if (code == FZ_OK)
+        code = judge(tx, outcomes, n, err);
+    if (code == FZ_OK && tx->driver->packs_rows)
+        code = store_insert_set(tx, outcomes, n, &time, err);
+    for (size_t i = 0; code == FZ_OK && i < n; i++) {
+        struct store_outcome *outcome = &outcomes[i];
+        if (outcome->code != FZ_OK)
             continue;
-        }
-        known_project = item->project_id;
-        code = insert_one(tx, outcome, err);
-        n_new += !outcome->is_duplicate && !item->transient;
+        if (!outcome->is_stored)
+            code = insert_one(tx, outcome, &time, err);
+        n_new += !outcome->is_duplicate && !outcome->packed->item->transient;
     }
     if (code == FZ_OK)
         code = store_count_reports(tx, n_new, err);
     if (code == FZ_OK)
         /* In the same commit, so that a quota never misses a report nor counts one twice. */
-        code = count_usage(store, tx, outcomes, n, err);
+        code = count_usage(store, time.now_ms, outcomes, n, err);
     if (code == FZ_OK)
         code = count_changes(store, outcomes, n, err);
-    if (code == FZ_OK)
+    if (code == FZ_OK) {
         /* Also workers wait, for those that only pass through. */
-        code = sql_notify(tx, err);
-    return code == FZ_OK ? sql_commit(&tx, err) : code;
+        sql_notify(tx);
+        code = sql_commit(&tx, err);
+    }
+    return code;
 }
 
 enum fz_code
 store_report_insert_packed(struct store *store, const struct store_packed *items, size_t n,
                            struct fz_error *err)
 {
-    FZ_CLEANUP(store_freep) void *memory = calloc(n ? n : 1, sizeof(struct outcome));
+    FZ_CLEANUP(store_freep) void *memory = calloc(n ? n : 1, sizeof(struct store_outcome));
     if (!memory)
         return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
-    struct outcome *outcomes = memory;
+    struct store_outcome *outcomes = memory;
     enum fz_code code;
     for (size_t i = 0; i < n; i++)
         outcomes[i].packed = &items[i];

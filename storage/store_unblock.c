@@ -133,7 +133,7 @@ do_portion(struct store *store, const struct store_job *job, struct portion *por
     if (code == FZ_OK)
         code = note_portion(tx, job, portion->n_queued, err);
     if (code == FZ_OK)
-        code = sql_notify(tx, err);
+        sql_notify(tx);
     return code == FZ_OK ? sql_commit(&tx, err) : code;
 }
 

@@ -39,7 +39,9 @@ store_upload_add(struct store *store, const struct store_upload *upload, struct 
     /* Rebuilds wait for what somebody just sent: the old index still answers. */
     code = store_job_add(tx, upload->project_id, STORE_JOB_UPLOAD, upload->id, NULL,
                          upload->is_rebuild ? STORE_LATE : STORE_FRESH, err);
-    return code == FZ_OK ? sql_notify(tx, err) : code;
+    if (code == FZ_OK)
+        sql_notify(tx);
+    return code;
 }
 
 enum fz_code
@@ -186,7 +188,9 @@ queue_again(struct store *store, const struct store_upload *upload, struct fz_er
                         args, FZ_ARRAY_LEN(args), NULL, err);
     if (code == FZ_OK)
         code = store_changed_count(store, &changed, err);
-    return code == FZ_OK ? sql_notify(tx, err) : code;
+    if (code == FZ_OK)
+        sql_notify(tx);
+    return code;
 }
 
 enum fz_code

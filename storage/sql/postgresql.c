@@ -9,8 +9,15 @@
 
 #include "base/time.h"
 
-/* Object ids of the three types that parameters have; fixed in PostgreSQL's pg_type catalogue. */
-enum { OID_BYTEA = 17, OID_INT8 = 20, OID_TEXT = 25, OID_INT8_ARRAY = 1016 };
+/* Object ids of the types that parameters have; fixed in PostgreSQL's pg_type catalogue. */
+enum {
+    OID_BYTEA = 17,
+    OID_INT8 = 20,
+    OID_TEXT = 25,
+    OID_INT8_ARRAY = 1016,
+    OID_TEXT_ARRAY = 1009,
+    OID_BYTEA_ARRAY = 1001
+};
 
 struct postgresql {
     struct sql base;
@@ -183,16 +190,25 @@ struct params {
     uint8_t numbers[SQL_MAX_PARAMS][8]; /* big-endian */
 };
 
+static Oid
+type_of(const struct sql_value *arg)
+{
+    static const Oid types[] = {[SQL_INT] = OID_INT8,
+                                [SQL_TEXT] = OID_TEXT,
+                                [SQL_NUMBERS] = OID_INT8_ARRAY,
+                                [SQL_BLOB] = OID_BYTEA};
+    static const Oid arrays[] = {
+        [SQL_INT] = OID_INT8_ARRAY, [SQL_TEXT] = OID_TEXT_ARRAY, [SQL_BLOB] = OID_BYTEA_ARRAY};
+    return arg->kind == SQL_ARRAY ? arrays[arg->number] : types[arg->kind];
+}
+
 static enum fz_code
 fill_params(struct params *params, const struct sql_value *args, size_t n, struct fz_error *err)
 {
     for (size_t i = 0; i < n; i++) {
         const struct sql_value *arg = &args[i];
         params->formats[i] = arg->kind != SQL_NUMBERS;
-        params->types[i] = arg->kind == SQL_INT       ? OID_INT8
-                           : arg->kind == SQL_TEXT    ? OID_TEXT
-                           : arg->kind == SQL_NUMBERS ? OID_INT8_ARRAY
-                                                      : OID_BYTEA;
+        params->types[i] = type_of(arg);
         if (arg->is_null) {
             params->values[i] = NULL;
         } else if (arg->kind == SQL_INT) {
@@ -320,7 +336,8 @@ static enum fz_code
 pg_commit(struct sql *sql, struct fz_error *err)
 {
     struct postgresql *pg = self(sql);
-    PGresult *result = PQexec(pg->conn, "COMMIT");
+    /* In one message: if the first fails, the second is not tried. */
+    PGresult *result = PQexec(pg->conn, sql->wakes ? "NOTIFY framezero; COMMIT" : "COMMIT");
     enum fz_code code = FZ_OK;
     if (PQresultStatus(result) != PGRES_COMMAND_OK)
         code = fail(pg, result, err);
@@ -436,7 +453,6 @@ sql_postgresql_create(struct sql **ret, struct fz_error *err)
         /* Named, since the server's default may be another: after a lock each statement must see
          * what was committed meanwhile. */
         .begin = "BEGIN ISOLATION LEVEL READ COMMITTED",
-        .notify = "NOTIFY framezero",
         .for_requests = "SET lock_timeout = '1500ms'; SET statement_timeout = '30s'",
         .for_bulk = "SET statement_timeout = '300s'; SET work_mem = '64MB'",
         .after_bulk = "SET statement_timeout = '120s'; RESET work_mem",

@@ -1,5 +1,6 @@
 #include "storage/sql/sql.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "base/list.h"
@@ -309,6 +310,7 @@ begin(struct sql *sql, bool is_light, struct sql **ret_tx, struct fz_error *err)
         return code;
     }
     sql->in_tx = true;
+    sql->wakes = false;
     *ret_tx = sql;
     return FZ_OK;
 }
@@ -351,10 +353,11 @@ sql_rollbackp(struct sql **tx)
     end_tx(sql);
 }
 
-enum fz_code
-sql_notify(struct sql *tx, struct fz_error *err)
+void
+sql_notify(struct sql *tx)
 {
-    return tx->driver->notify ? tx->driver->script(tx, tx->driver->notify, err) : FZ_OK;
+    assert(tx->in_tx);
+    tx->wakes = true;
 }
 
 bool

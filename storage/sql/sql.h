@@ -11,6 +11,7 @@
 #define STORAGE_SQL_H
 
 #include "base/arena.h"
+#include "base/buffer.h"
 #include "base/error.h"
 #include "base/span.h"
 
@@ -18,12 +19,12 @@ struct sql;
 
 /* ---- values ---- */
 
-enum sql_kind { SQL_INT, SQL_TEXT, SQL_NUMBERS, SQL_BLOB, SQL_BAD };
+enum sql_kind { SQL_INT, SQL_TEXT, SQL_NUMBERS, SQL_BLOB, SQL_ARRAY, SQL_BAD };
 
 struct sql_value {
     enum sql_kind kind; /* SQL_BAD: making it ran out of memory; the query fails with NO_MEMORY */
     bool is_null;
-    int64_t number;
+    int64_t number;       /* of SQL_ARRAY: the kind of its elements */
     struct fz_span bytes; /* borrowed until the query's rows are closed */
 };
 
@@ -35,6 +36,19 @@ struct sql_value sql_blob(struct fz_span bytes);
 /* A text of foreign origin: cut at `max` bytes (between characters), bytes that are not UTF-8
  * replaced. */
 struct sql_value sql_text_clean(struct fz_arena *arena, const char *text, size_t max);
+
+/* One column of many rows as one parameter, for unnest(). Only for an engine that packs_rows. The elements are SQL_INT,
+ * SQL_TEXT or SQL_BLOB, at least one, and copied. */
+struct sql_array {
+    enum sql_kind kind;
+    uint32_t n;
+    struct fz_buffer elements; /* after a header */
+};
+struct sql_array sql_array_make(enum sql_kind kind);
+void sql_array_deinit(struct sql_array *array);
+void sql_array_add(struct sql_array *array, struct sql_value value);
+/* Borrowed until the next change; SQL_BAD: out of memory. */
+struct sql_value sql_array_value(struct sql_array *array);
 
 /* ---- connection ---- */
 
@@ -171,7 +185,7 @@ FZ_MUST_CHECK enum fz_code sql_begin_light(struct sql *sql, struct sql **ret_tx,
 FZ_MUST_CHECK enum fz_code sql_commit(struct sql **tx, struct fz_error *err);
 void sql_rollbackp(struct sql **tx);
 /* Wake those who wait for a change once this transaction is committed. */
-FZ_MUST_CHECK enum fz_code sql_notify(struct sql *tx, struct fz_error *err);
+void sql_notify(struct sql *tx);
 /* True if `code` is a failure by a deadlock or the like: the same transaction may simply run again.
  * Counts in *n_tries, from 0; false after the eighth. */
 bool sql_try_again(const struct sql *sql, enum fz_code code, int *n_tries);
@@ -204,7 +218,7 @@ struct sql_driver {
     /* "column" these "$1" those: the column is one of the numbers in a text, which is between brackets. */
     const char *in_numbers, *in_numbers_end;
     char numbers_open, numbers_close;
-    bool packs_rows; /* many rows are faster as arrays */
+    bool packs_rows; /* many rows are faster as arrays, in and out */
     /* Ids of terms with a part of a text, before and after the pattern; NULL: LIKE has an index. */
     const char *text_part;
     /* Have a new text of terms found by its parts; NULL: an index does so by itself. */
@@ -213,7 +227,6 @@ struct sql_driver {
     bool has_one_writer;      /* whoever is in a transaction is alone */
     bool plans_by_size;       /* of tables, as they are when a statement is prepared */
     const char *begin;        /* start to write */
-    const char *notify;       /* sql_notify(); NULL: those who wait need none */
     const char *bytes_query;  /* the size of the database */
     const char *for_requests; /* what sets a connection up for short waits and little memory */
     const char *for_bulk, *after_bulk; /* for a transaction that changes much, and back */
@@ -234,6 +247,7 @@ struct sql_driver {
     bool (*is_null)(struct sql_rows *rows, int column);
     int64_t (*number)(struct sql_rows *rows, int column);
     struct fz_span (*bytes)(struct sql_rows *rows, int column);
+    /* Also wakes those who wait, if sql->wakes. */
     enum fz_code (*commit)(struct sql *sql, struct fz_error *err);
     void (*rollback)(struct sql *sql);
     enum fz_code (*lock)(struct sql *sql, int64_t number, bool exclusive, struct fz_error *err);
@@ -254,6 +268,7 @@ struct sql {
     bool connected;
     bool broken; /* open again before the next use */
     bool in_tx, is_light;
+    bool wakes; /* those who wait, when the transaction is committed */
     bool may_retry;
     bool for_requests; /* also after connecting again */
     int64_t limit_ms;  /* of sql_limit_time(); 0 = no limit */

@@ -176,6 +176,46 @@ test_id_clash(void **state)
     assert_ok(c, store_report_get(c->store, c->project, items[1].id, &c->arena, &report, &c->err));
 }
 
+/* A batch whose third reports are stored already: each new one gets its own body, id and job. */
+static void
+test_each_has_its_own(void **state)
+{
+    struct contract *c = *state;
+    enum { COUNT = 60, OLD = COUNT / 3 };
+    struct store_report_new items[COUNT], old[OLD];
+    char bodies[COUNT][16];
+    for (size_t i = 0; i < COUNT; i++) {
+        snprintf(bodies[i], sizeof(bodies[i]), "body %zu", i);
+        items[i] = contract_item(i % 2 ? c->project : c->other, bodies[i]);
+        items[i].reader = i % 5 == 0 ? NULL : i % 5 == 1 ? "kscrash" : "sentry";
+        items[i].transient = i % 7 == 0;
+        if (i % 3 == 0)
+            old[i / 3] = items[i];
+    }
+    assert_ok(c, contract_insert(c->store, old, OLD, &c->err));
+    assert_ok(c, contract_insert(c->store, items, COUNT, &c->err));
+    for (size_t i = 0; i < COUNT; i++) {
+        struct fz_span body;
+        bool is_old = i % 3 == 0;
+        assert_int_equal(items[i].is_duplicate, is_old);
+        assert_int_equal(items[i].code, is_old && items[i].transient ? FZ_E_CONFLICT : FZ_OK);
+        assert_ok(c, store_report_body(c->store, items[i].project_id, items[i].id, &c->arena, &body,
+                                       &c->err));
+        assert_true(fz_span_is(body, bodies[i]));
+    }
+    struct store_job jobs[COUNT + 1];
+    assert_int_equal(contract_claim_all(c, jobs, COUNT + 1), COUNT);
+    for (size_t i = 0; i < COUNT; i++) {
+        size_t at = 0;
+        while (at < COUNT && strcmp(items[at].id, jobs[i].subject) != 0)
+            at++;
+        assert_in_range(at, 0, COUNT - 1);
+        assert_int_equal(jobs[i].project_id, items[at].project_id);
+        assert_string_equal(jobs[i].reader, items[at].reader ? items[at].reader : "");
+        items[at].id[0] = '\0'; /* each has one job */
+    }
+}
+
 static void
 test_bad_items_do_not_spoil_the_batch(void **state)
 {
@@ -347,15 +387,11 @@ int
 contract_run_reports(void)
 {
     const struct CMUnitTest tests[] = {
-        contract_test(test_insert_and_read),
-        contract_test(test_bodies_of_all_sizes),
-        contract_test(test_duplicates),
-        contract_test(test_id_clash),
-        contract_test(test_bad_items_do_not_spoil_the_batch),
-        contract_test(test_delete),
-        contract_test(test_reprocess),
-        contract_test(test_queued),
-        contract_test(test_transient),
+        contract_test(test_insert_and_read),  contract_test(test_bodies_of_all_sizes),
+        contract_test(test_duplicates),       contract_test(test_id_clash),
+        contract_test(test_each_has_its_own), contract_test(test_bad_items_do_not_spoil_the_batch),
+        contract_test(test_delete),           contract_test(test_reprocess),
+        contract_test(test_queued),           contract_test(test_transient),
     };
     return cmocka_run_group_tests_name("reports", tests, NULL, NULL);
 }
