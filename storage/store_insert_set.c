@@ -69,9 +69,9 @@ add_rows(struct sql *tx, struct store_outcome *outcomes, size_t n, int64_t *keys
          struct fz_error *err)
 {
     FZ_CLEANUP(columns_deinit)
-    struct columns columns = {{
-        sql_array_make(SQL_INT), sql_array_make(SQL_TEXT), sql_array_make(SQL_TEXT),
-        sql_array_make(SQL_INT), sql_array_make(SQL_INT),  sql_array_make(SQL_TEXT)}};
+    struct columns columns = {{sql_array_make(SQL_INT), sql_array_make(SQL_TEXT),
+                               sql_array_make(SQL_TEXT), sql_array_make(SQL_INT),
+                               sql_array_make(SQL_INT), sql_array_make(SQL_TEXT)}};
     const struct store_outcome *last = NULL;
     for (size_t i = 0; i < n; i++) {
         struct store_outcome *outcome = &outcomes[i];
@@ -110,8 +110,8 @@ add_parts(struct sql *tx, const struct store_outcome *outcomes, size_t n, const 
     enum { LISTS = 5 };
     FZ_CLEANUP(columns_deinit)
     struct columns columns = {{sql_array_make(SQL_INT), sql_array_make(SQL_BLOB),
-                                         sql_array_make(SQL_INT), sql_array_make(SQL_TEXT),
-                                         sql_array_make(SQL_TEXT)}};
+                               sql_array_make(SQL_INT), sql_array_make(SQL_TEXT),
+                               sql_array_make(SQL_TEXT)}};
     size_t n_stored = 0;
     for (size_t i = 0; i < n; i++) {
         const struct store_packed *packed = outcomes[i].packed;

@@ -70,7 +70,7 @@ enum fz_code
 sql_serve_requests(struct sql *sql, struct fz_error *err)
 {
     sql->for_requests = true;
-    return sql->driver->script(sql, sql->driver->for_requests, err);
+    return sql_set_up(sql, sql->driver->for_requests, err);
 }
 
 void
@@ -83,13 +83,16 @@ sql_limit_time(struct sql *sql, int64_t ms)
 enum fz_code
 sql_bulk_start(struct sql *sql, struct fz_error *err)
 {
-    return sql_script(sql, sql->driver->for_bulk, err);
+    enum fz_code code = sql_set_up(sql, sql->driver->for_bulk, err);
+    sql->in_bulk = code == FZ_OK;
+    return code;
 }
 
 void
 sql_bulk_end(struct sql *sql)
 {
-    if (!sql->connected || sql->broken)
+    sql->in_bulk = false;
+    if (!sql->connected || sql->broken || sql->is_pooled)
         return;
     enum fz_code code = sql->driver->script(sql, sql->driver->after_bulk, NULL);
     if (code == FZ_OK && sql->for_requests)

@@ -68,9 +68,16 @@ ensure_connected(struct sql *sql, struct fz_error *err)
     sql->broken = false;
     enum fz_code code = sql->driver->connect(sql, err);
     sql->connected = code == FZ_OK;
-    if (code == FZ_OK && sql->for_requests)
+    if (code == FZ_OK && sql->for_requests && !sql->is_pooled)
         code = sql->driver->script(sql, sql->driver->for_requests, err);
     return code;
+}
+
+enum fz_code
+sql_set_up(struct sql *sql, const char *script, struct fz_error *err)
+{
+    enum fz_code code = ensure_connected(sql, err);
+    return code == FZ_OK && !sql->is_pooled ? sql->driver->script(sql, script, err) : code;
 }
 
 enum fz_code
@@ -304,7 +311,8 @@ begin(struct sql *sql, bool is_light, struct sql **ret_tx, struct fz_error *err)
             code = sql->driver->script(sql, sql->driver->for_light, err);
     }
     if (code == FZ_OK)
-        code = sql->driver->script(sql, sql->driver->begin, err);
+        code = sql->is_pooled ? sql->driver->begin_pooled(sql, err)
+                              : sql->driver->script(sql, sql->driver->begin, err);
     if (code != FZ_OK) {
         end_tx(sql);
         return code;

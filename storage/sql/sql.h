@@ -3,7 +3,7 @@
  * engine.
  *
  * Every query of the store is written once and runs on both engines; the few words in which they
- * differ are fields of struct sql_driver. sqlite.c and postgresql.c are the only files that know
+ * differ are fields of struct sql_driver. sqlite.c and postgresql*.c are the only files that know
  * their library. Texts that are not UTF-8 are refused as MALFORMED by both. A connection that broke
  * is opened again by the next call; the call that met it gets UNAVAILABLE. Private to storage.
  */
@@ -73,6 +73,9 @@ enum fz_code sql_fail_late(struct fz_error *err);
 /* Before a transaction that changes a great part of the database: more memory and time for it. Then back, also after a failure. */
 FZ_MUST_CHECK enum fz_code sql_bulk_start(struct sql *sql, struct fz_error *err);
 void sql_bulk_end(struct sql *sql);
+
+/* Statements that set the connection up; none if it is pooled. */
+FZ_MUST_CHECK enum fz_code sql_set_up(struct sql *sql, const char *script, struct fz_error *err);
 
 /* Several statements without parameters; for migrations. */
 FZ_MUST_CHECK enum fz_code sql_script(struct sql *sql, const char *script, struct fz_error *err);
@@ -227,7 +230,9 @@ struct sql_driver {
     bool has_one_writer;      /* whoever is in a transaction is alone */
     bool plans_by_size;       /* of tables, as they are when a statement is prepared */
     const char *begin;        /* start to write */
-    const char *bytes_query;  /* the size of the database */
+    enum fz_code (*begin_pooled)(struct sql *sql,
+                                 struct fz_error *err); /* the same, if is_pooled */
+    const char *bytes_query;                            /* the size of the database */
     const char *for_requests; /* what sets a connection up for short waits and little memory */
     const char *for_bulk, *after_bulk; /* for a transaction that changes much, and back */
     const char *for_light,
@@ -271,8 +276,11 @@ struct sql {
     bool wakes; /* those who wait, when the transaction is committed */
     bool may_retry;
     bool for_requests; /* also after connecting again */
-    int64_t limit_ms;  /* of sql_limit_time(); 0 = no limit */
-    int64_t until_ms;  /* monotonic; 0 = no limit */
+    bool in_bulk;      /* between sql_bulk_start() and sql_bulk_end() */
+    bool
+        is_pooled; /* what is set for the connection does not last: each transaction sets it. The engine says so */
+    int64_t limit_ms; /* of sql_limit_time(); 0 = no limit */
+    int64_t until_ms; /* monotonic; 0 = no limit */
 };
 
 FZ_MUST_CHECK enum fz_code sql_sqlite_create(struct sql **ret, struct fz_error *err);

@@ -21,7 +21,8 @@
 
 struct contract {
     char url[512];
-    char dir[64]; /* a folder for this test's files */
+    char dir[64];      /* a folder for this test's files */
+    char database[32]; /* of this test, in a cluster behind a pooler; else "" */
     struct store *store;
     struct fz_arena arena;
     int64_t project, other; /* ids of two projects */

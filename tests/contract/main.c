@@ -1,6 +1,7 @@
 /*
  * contract_store: all tests against SQLite, or against the PostgreSQL of FRAMEZERO_TEST_POSTGRESQL
- * if the first argument is "postgresql". Further arguments: only these groups of tests.
+ * if the first argument is "postgresql", or against the same through the pooler of FRAMEZERO_TEST_PGBOUNCER if it is "pgbouncer".
+ * Further arguments: only these groups of tests.
  */
 #include "contract.h"
 
@@ -16,6 +17,7 @@
 #include "storage/store_private.h"
 
 static const char *postgresql_url; /* NULL = SQLite */
+static const char *pooler;         /* of a URL, what follows the database; NULL = none */
 static int n_databases;
 
 void
@@ -66,6 +68,18 @@ make_schema(struct contract *c, const char *name)
     sql_close(sql);
 }
 
+/* A pooler takes no option that names a schema, so there each test has a database. */
+static void
+do_with_database(struct contract *c, const char *what, const char *how)
+{
+    struct sql *sql = NULL;
+    char text[128];
+    snprintf(text, sizeof(text), "%s DATABASE %s %s", what, c->database, how);
+    assert_ok(c, sql_open(postgresql_url, false, &sql, &c->err));
+    assert_ok(c, sql_script(sql, text, &c->err));
+    sql_close(sql);
+}
+
 int
 contract_setup(void **state)
 {
@@ -74,7 +88,11 @@ contract_setup(void **state)
     fz_arena_init(&c->arena, 256 * 1024 * 1024);
     snprintf(c->dir, sizeof(c->dir), "/tmp/fzcontract.XXXXXX");
     assert_non_null(mkdtemp(c->dir));
-    if (postgresql_url) {
+    if (pooler) {
+        snprintf(c->database, sizeof(c->database), "t%d_%d", (int)getpid(), n_databases++);
+        do_with_database(c, "CREATE", "");
+        snprintf(c->url, sizeof(c->url), "postgresql://framezero@/%s?%s", c->database, pooler);
+    } else if (postgresql_url) {
         char name[32];
         snprintf(name, sizeof(name), "t%d_%d", (int)getpid(), n_databases++);
         make_schema(c, name);
@@ -98,6 +116,9 @@ contract_teardown(void **state)
     struct contract *c = *state;
     char command[128];
     store_close(c->store);
+    if (c->database[0])
+        /* With the connections that the pooler still has to it. */
+        do_with_database(c, "DROP", "WITH (FORCE)");
     fz_arena_deinit(&c->arena);
     snprintf(command, sizeof(command), "rm -rf %s", c->dir);
     int failed = system(command);
@@ -409,7 +430,15 @@ main(int argc, char **argv)
         {"processes", contract_run_processes},
     };
     int n_failed = 0, first = 1;
-    if (argc > 1 && strcmp(argv[1], "postgresql") == 0) {
+    bool is_pooled = argc > 1 && strcmp(argv[1], "pgbouncer") == 0;
+    if (is_pooled) {
+        pooler = getenv("FRAMEZERO_TEST_PGBOUNCER");
+        if (!pooler) {
+            puts("FRAMEZERO_TEST_PGBOUNCER is not set (run under with_pgbouncer.sh): skipped");
+            return 77;
+        }
+    }
+    if (is_pooled || (argc > 1 && strcmp(argv[1], "postgresql") == 0)) {
         first = 2;
         postgresql_url = getenv("FRAMEZERO_TEST_POSTGRESQL");
         if (!postgresql_url) {

@@ -260,7 +260,8 @@ static void
 test_connection_lost(void **state)
 {
     struct contract *c = *state;
-    if (contract_is_sqlite(c))
+    /* A pooler may put new connections in the place of those it lost; e2e.pgbouncer cuts them. */
+    if (contract_is_sqlite(c) || c->database[0])
         skip();
     char id[STORE_ID_TEXT];
     struct store_report report;
