@@ -1,4 +1,6 @@
-"""A throw-away Ceph on 127.0.0.1: one monitor, one OSD, radosgw. About half a minute to start; Debian's ceph-mon, ceph-osd, radosgw.
+"""A throw-away Ceph: one monitor, one OSD, radosgw. About half a minute to start; Debian's ceph-mon, ceph-osd, radosgw.
+
+It listens on 127.0.0.1, or on the address `host` of a machine whose namespaces its programs enter by the words `around`.
 """
 
 import os
@@ -22,14 +24,15 @@ def free_port():
 
 
 class Cluster:
-    def __init__(self, folder, osd_gb=8):
+    def __init__(self, folder, osd_gb=8, host="127.0.0.1", around=()):
         missing = [p for p in PROGRAMS if not shutil.which(p)]
         if missing:
             raise unittest.SkipTest(f"there is no {', '.join(missing)}: install radosgw ceph-mon ceph-osd ceph-common")
         self.folder = os.path.join(os.path.abspath(folder), "ceph")
         os.makedirs(self.folder)
         self.fsid, self.mon_port, self.port = str(uuid.uuid4()), free_port(), free_port()
-        self.url = f"http://127.0.0.1:{self.port}"
+        self.host, self.around = host, list(around)
+        self.url = f"http://{host}:{self.port}"
         self.osd_gb = osd_gb
         self.processes = {}
         self.is_made = False
@@ -43,7 +46,7 @@ class Cluster:
         return os.path.join(self.folder, *names)
 
     def run(self, *command, check=True):
-        done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+        done = subprocess.run([*self.around, *command], capture_output=True, text=True, timeout=120, check=False)
         if check and done.returncode:
             raise AssertionError(f"{' '.join(command)}: {(done.stderr or done.stdout)[-800:]}")
         return done.stdout
@@ -53,16 +56,16 @@ class Cluster:
 
     def spawn(self, name, *command):
         log = open(self.path(name + ".log"), "ab")
-        self.processes[name] = subprocess.Popen([*command, "-c", self.conf, "-f"], stdout=log, stderr=log)
+        self.processes[name] = subprocess.Popen([*self.around, *command, "-c", self.conf, "-f"], stdout=log, stderr=log)
         log.close()
 
     def write_conf(self):
         with open(self.conf, "w", encoding="ascii") as f:
             f.write(f"""[global]
 fsid = {self.fsid}
-mon host = v1:127.0.0.1:{self.mon_port}
-public addr = 127.0.0.1
-cluster addr = 127.0.0.1
+mon host = v1:{self.host}:{self.mon_port}
+public addr = {self.host}
+cluster addr = {self.host}
 ms bind msgr2 = false
 auth cluster required = none
 auth service required = none
@@ -90,7 +93,7 @@ keyring = {self.path('keyring')}
 mon data = {self.path('mon')}
 osd data = {self.path('osd')}
 rgw data = {self.path('rgw')}
-rgw frontends = beast endpoint=127.0.0.1:{self.port}
+rgw frontends = beast endpoint={self.host}:{self.port}
 rgw dynamic resharding = false
 rgw enable usage log = false
 rgw enable gc threads = true
@@ -104,7 +107,7 @@ rgw print continue = false
         keyring, monmap = self.path("keyring"), self.path("monmap")
         self.run("ceph-authtool", "--create-keyring", keyring, "--gen-key", "-n", "mon.", "--cap", "mon", "allow *")
         self.run("ceph-authtool", keyring, "--gen-key", "-n", "client.admin", "--cap", "mon", "allow *", "--cap", "osd", "allow *")
-        self.run("monmaptool", "--create", "--clobber", "--fsid", self.fsid, "--addv", "a", f"[v1:127.0.0.1:{self.mon_port}]", monmap)
+        self.run("monmaptool", "--create", "--clobber", "--fsid", self.fsid, "--addv", "a", f"[v1:{self.host}:{self.mon_port}]", monmap)
         self.run("ceph-mon", "-c", self.conf, "--mkfs", "-i", "a", "--monmap", monmap, "--keyring", keyring)
         self.spawn("mon", "ceph-mon", "-i", "a")
         self.until(lambda: self.ceph("-s", check=False), "the monitor")

@@ -352,11 +352,11 @@ class Server(ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 64
 
-    def __init__(self, port=0, store=None, page=1000):
-        super().__init__(("127.0.0.1", port), Handler)
+    def __init__(self, port=0, store=None, page=1000, host="127.0.0.1"):
+        super().__init__((host, port), Handler)
         self.store, self.page = store or Store(), page
         self.port = self.server_address[1]
-        self.url = f"http://127.0.0.1:{self.port}"
+        self.url = f"http://{host}:{self.port}"
         self.connections = set()
 
     def handle_error(self, request, client_address):

@@ -131,10 +131,11 @@ class Sender(threading.Thread):
 
 
 class Client(Sender):
-    """Posts reports number first, first + step and so on, until it is told to stop."""
+    """Posts reports number first, first + step and so on, until it is told to stop; with a pause after each if there is one."""
 
-    def __init__(self, server, stop, ledger, seed, first, step):
+    def __init__(self, server, stop, ledger, seed, first, step, pause_s=0):
         super().__init__(server, stop)
+        self.pause_s = pause_s
         self.ledger, self.seed, self.n, self.step = ledger, seed, first, step
         self.rng = random.Random(f"client {seed} {first}")
 
@@ -158,13 +159,16 @@ class Client(Sender):
             self.n += self.step
             if self.rng.random() < 0.05:
                 self.send(self.rng.choice(sent))
+            if self.pause_s:
+                self.stop.wait(self.pause_s)
 
 
 class Uploader(Sender):
     """After a while the dSYM of the sample's reports; before and after it others, each once."""
 
-    def __init__(self, server, stop, ledger, seed, folder, demo_now):
+    def __init__(self, server, stop, ledger, seed, folder, demo_now, pause_s=0.15):
         super().__init__(server, stop)
+        self.pause_s = pause_s
         self.ledger, self.folder, self.demo_now = ledger, folder, demo_now
         self.rng = random.Random(f"uploads {seed}")
 
@@ -187,4 +191,4 @@ class Uploader(Sender):
                 demo_sent = True
             else:
                 self.other()
-            self.stop.wait(0.15)  # the machine is to do something else, too
+            self.stop.wait(self.pause_s)  # the machine is to do something else, too

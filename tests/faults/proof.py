@@ -110,7 +110,20 @@ def prove_rows(server, ledger):
     return wrong
 
 
-def prove_symbols(server, ledger):
+def hashes_of_folder(server, _):
+    """{name: SHA-256 of the content} of all blobs in the server's folder; a blob's name is that hash."""
+    found = {}
+    for folder, _, names in os.walk(os.path.join(server.data, "blobs")):
+        for name in names:
+            # Files under tmp are deletions that were interrupted.
+            if os.path.basename(folder) == "tmp":
+                continue
+            with open(os.path.join(folder, name), "rb") as f:
+                found[name] = hashlib.sha256(f.read()).hexdigest()
+    return found
+
+
+def prove_symbols(server, ledger, hashes):
     wrong = []
     for uuid in ledger.symbols:
         status, answer = server.request("GET", f"/api/v1/symbols/{uuid}")
@@ -118,17 +131,9 @@ def prove_symbols(server, ledger):
             wrong.append(f"symbol file {uuid}: {status} {answer}")
     named = {name for row in recount.rows(server, "SELECT file_sha256, index_sha256 FROM symbol_files") for name in row
              if name}
-    there = set()
-    for folder, _, names in os.walk(os.path.join(server.data, "blobs")):
-        for name in names:
-            # Files under tmp are deletions that were interrupted.
-            if os.path.basename(folder) == "tmp":
-                continue
-            there.add(name)
-            with open(os.path.join(folder, name), "rb") as f:
-                if hashlib.sha256(f.read()).hexdigest() != name:
-                    wrong.append(f"blob {name} has another checksum")
-    return wrong + [f"blob {name} is missing" for name in named - there]
+    found = hashes(server, named)
+    wrong += [f"blob {name} has another checksum" for name, digest in found.items() if digest != name]
+    return wrong + [f"blob {name} is missing" for name in named - found.keys()]
 
 
 def prove_database(server):
@@ -146,17 +151,23 @@ def prove_database(server):
     return [] if done.returncode == 0 else [f"amcheck: {done.stderr}"]
 
 
-def prove(server, ledger):
-    left = wait_idle(server)
-    if left:  # what follows looks at a server that rests
-        return [f"{left} jobs are not done"]
+def prove_rest(server, ledger, hashes=hashes_of_folder):
+    """What is wrong with a server that rests and goes on."""
     wrong = []
     quarantined = recount.number(server, "SELECT count(*) FROM jobs WHERE state = 2")
     wrong += [f"{quarantined} jobs are in quarantine"] if quarantined else []
     wrong += some(ledger.wrong)
-    for part in (prove_bytes(server, ledger), prove_rows(server, ledger), prove_symbols(server, ledger),
+    for part in (prove_bytes(server, ledger), prove_rows(server, ledger), prove_symbols(server, ledger, hashes),
                  recount.wrong(server)):
         wrong += some(part)
+    return wrong
+
+
+def prove(server, ledger):
+    left = wait_idle(server)
+    if left:  # what follows looks at a server that rests
+        return [f"{left} jobs are not done"]
+    wrong = prove_rest(server, ledger)
     code = server.terminate()
     if code:
         wrong.append(f"serve ended with {code} on SIGTERM")
