@@ -142,6 +142,10 @@ route_flags(const struct api_route *row)
         flags |= HTTP_ROUTE_CORS;
     else if (is_own)
         flags |= HTTP_ROUTE_ORIGINS;
+    /* These end in the committer. */
+    if (row->takes != API_TAKES_NOTHING && row->takes != API_TAKES_SYMBOLS &&
+        row->body != API_BODY_JSON)
+        flags |= HTTP_ROUTE_QUEUES;
     /* For dashboards, which ask for the same lists again and again. */
     if (is_own && strcmp(row->method, "GET") == 0)
         flags |= HTTP_ROUTE_ETAG;

@@ -71,6 +71,7 @@ close_one(struct batch *batch)
                                         .first = batch->n_refused ? &batch->first : NULL};
         count(batch);
         http_answer_within(request, 0);
+        http_leave_queue(request);
         if (batch->n > 0)
             http_log_note(request, "report", batch->items[0].id);
         batch->intake.answer(request, &accepted, batch->intake.user);

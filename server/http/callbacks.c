@@ -229,6 +229,13 @@ on_body_end(struct http_request *request)
         http_answer_refusal(request);
         return send_answer(request);
     }
+    if (route->flags & HTTP_ROUTE_QUEUES &&
+        !http_load_enter(&request->server->load, request->project_id, &request->place)) {
+        fz_ignore(http_header_refuse_crowd(request)); /* recorded in the request */
+        http_body_deinit(request);
+        http_answer_refusal(request);
+        return send_answer(request);
+    }
     /* The sweeper was faster: the client has its 408. */
     if (!http_conn_enter(request->conn, HTTP_PHASE_RUNNING))
         return MHD_NO;

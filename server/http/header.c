@@ -241,6 +241,15 @@ http_authorize_end(struct http_request *request, enum fz_code code, int status, 
     http_pending_end(request);
 }
 
+enum fz_code
+http_header_refuse_crowd(struct http_request *request)
+{
+    atomic_fetch_add(&request->server->metrics->requests_limited[METRICS_LIMITED_LOAD], 1);
+    http_log_note(request, "limit", "reports_waiting");
+    return http_body_refuse(request, 503, FZ_E_UNAVAILABLE, 0,
+                            "more reports come in than the server can store; try again later");
+}
+
 static enum fz_code
 check_body(struct http_request *request)
 {
@@ -254,6 +263,9 @@ check_body(struct http_request *request)
             (unsigned long long)request->framing.content_length, (unsigned long long)max);
     }
     bool has_body = request->framing.content_length > 0 || request->framing.chunked;
+    if (route->flags & HTTP_ROUTE_QUEUES &&
+        !http_load_has_room(&request->server->load, request->project_id))
+        return http_header_refuse_crowd(request);
     struct fz_error err;
     /* Without a body its coding does not matter: some clients always send the field. */
     if (route->body == HTTP_BODY_NONE || !has_body)

@@ -13,5 +13,7 @@ struct http_request;
 FZ_MUST_CHECK enum fz_code http_header_check(struct http_request *request, const char *method,
                                              const char *version);
 FZ_MUST_CHECK enum fz_code http_header_finish(struct http_request *request);
+/* Record that a request of HTTP_ROUTE_QUEUES finds no room; returns the code. */
+FZ_MUST_CHECK enum fz_code http_header_refuse_crowd(struct http_request *request);
 
 #endif

@@ -31,6 +31,7 @@ enum {
     HANDLERS = 16,
     STREAM_THREADS = 4,
     SWEEP_MS = 100,
+    FIRST_NICE = 10, /* ten times the share of others */
 };
 
 static int
@@ -118,6 +119,16 @@ leave_escapes(void *arg, struct MHD_Connection *mhd, char *text)
     return strlen(text);
 }
 
+/* All clients wait for libmicrohttpd's thread, which does little for each: in overload the many threads and children that work on
+ * reports would leave it a small part of a processor, and refusals would take seconds. It inherits this priority. */
+static int
+raise_priority(void)
+{
+    int before = getpriority(PRIO_PROCESS, 0);
+    fz_ignore(setpriority(PRIO_PROCESS, 0, before - FIRST_NICE)); /* not everybody may */
+    return before;
+}
+
 static enum fz_code
 start_daemon(struct http_server *server, struct fz_error *err)
 {
@@ -129,6 +140,7 @@ start_daemon(struct http_server *server, struct fz_error *err)
 #else
     struct MHD_OptionItem strict[] = {{MHD_OPTION_END, 0, NULL}};
 #endif
+    int nice = raise_priority();
     server->daemon = MHD_start_daemon(
         flags, 0, http_conn_accept, server, http_request_on_data, server,           /* */
         MHD_OPTION_LISTEN_SOCKET, server->listen_fd,                                /* */
@@ -140,6 +152,7 @@ start_daemon(struct http_server *server, struct fz_error *err)
         MHD_OPTION_URI_LOG_CALLBACK, http_request_on_line, server,                  /* */
         MHD_OPTION_UNESCAPE_CALLBACK, leave_escapes, NULL,                          /* */
         MHD_OPTION_ARRAY, strict, MHD_OPTION_END);
+    fz_ignore(setpriority(PRIO_PROCESS, 0, nice)); /* lower always goes */
     if (!server->daemon)
         return fz_fail(err, FZ_E_UNAVAILABLE, "libmicrohttpd does not start on %s", server->url);
     return FZ_OK;
@@ -157,6 +170,7 @@ sweep(void *arg)
         http_pending_end_late(server);
         http_stream_sweep(server, atomic_load(&server->stuck));
         http_conn_end_late(server);
+        http_load_look(&server->load, fz_time_monotonic_ms());
         pthread_mutex_lock(&server->lock);
         ends = server->sweeper_ends;
         pthread_mutex_unlock(&server->lock);

@@ -44,6 +44,9 @@ enum {
                                thread, and answers while everything else hangs */
     HTTP_ROUTE_SEARCH =
         64, /* a GET that may count all reports of a project: as many at once as there are cores */
+    HTTP_ROUTE_QUEUES =
+        128, /* takes what the server stores only so fast: beyond limit reports_waiting
+                                it is refused with 503 at once */
 };
 
 struct http_route {
@@ -164,6 +167,8 @@ void http_set_fallback(struct http_request *request, int status, struct fz_span 
  * for errors that were written for the client. */
 void http_respond_public(struct http_request *request, int status, const struct fz_error *err,
                          const char *detail_json);
+/* Of HTTP_ROUTE_QUEUES, from any thread: the request's part of the work is done, and its answer waits for something else. */
+void http_leave_queue(struct http_request *request);
 /* A header for the answer that will be given; before http_respond*(). Copied. */
 void http_add_header(struct http_request *request, const char *name, const char *value);
 /* A note that is added to this request's log line. */

@@ -18,10 +18,17 @@ http_pending_run_job(struct http_job *job)
     request->due_ms = 0; /* that was the limit of the wait for a thread */
     pthread_mutex_unlock(&server->lock);
     /* The client has its 503 already; the handler would work for nothing. */
-    if (abandoned)
+    if (abandoned) {
+        http_leave_queue(request);
         http_request_unref(request);
-    else
+    } else
         request->route->handle(server->app, request);
+}
+
+void
+http_leave_queue(struct http_request *request)
+{
+    http_load_leave(&request->server->load, &request->place);
 }
 
 /* No answer is due any more: libmicrohttpd goes on with the request. Under the lock, since
@@ -91,6 +98,7 @@ void
 http_pending_end(struct http_request *request)
 {
     struct http_server *server = request->server;
+    http_leave_queue(request);
     pthread_mutex_lock(&server->lock);
     if (request->is_pending)
         settle(request);

@@ -20,6 +20,7 @@ request_destroy(struct http_request *request)
     free(request->header_text);
     free(request->notes);
     http_body_deinit(request);
+    http_load_leave(&server->load, &request->place);
     http_answer_deinit(&request->answer);
     http_answer_deinit(&request->late);
     free(request);

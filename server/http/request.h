@@ -15,6 +15,7 @@
 #include "server/http/framing.h"
 #include "server/http/http.h"
 #include "server/http/inflate.h"
+#include "server/http/load.h"
 #include "server/http/pool.h"
 #include "server/http/uri.h"
 
@@ -72,7 +73,8 @@ struct http_request {
     struct http_framing framing;
     enum http_coding coding;
     int64_t project_id, token_id;
-    uint64_t own_max; /* of this body, below the route's; 0 = the route's */
+    struct http_place place; /* in server->load */
+    uint64_t own_max;        /* of this body, below the route's; 0 = the route's */
 
     struct http_holding memory, disk; /* what this request holds of the server's budgets */
     struct http_memory body;          /* HTTP_BODY_MEMORY: as sent, then inflated */

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "base/time.h"
 #include "server/http/request.h"
 
 enum fz_code
@@ -36,6 +37,7 @@ http_server_create(const struct http_config *config, struct http_server **ret, s
     http_budget_init(&server->body_memory, "body_memory", server->limits.body_memory);
     http_budget_init(&server->unknown_memory, "unknown_memory", server->limits.unknown_memory);
     http_budget_init(&server->unknown_disk, "unknown_disk", server->limits.unknown_disk);
+    http_load_init(&server->load, server->limits.reports_waiting, fz_time_monotonic_ms());
     server->proxies = proxies;
     server->metrics = config->metrics;
     /* The caller may have made the path on its stack. */
@@ -65,6 +67,7 @@ http_server_unref(struct http_server *server)
     http_budget_deinit(&server->body_memory);
     http_budget_deinit(&server->unknown_memory);
     http_budget_deinit(&server->unknown_disk);
+    http_load_deinit(&server->load);
     http_contents_deinit(&server->contents);
     http_filter_deinit(&server->filter);
     free(server->route_metrics);

@@ -17,10 +17,12 @@
 #include "server/http/content.h"
 #include "server/http/filter.h"
 #include "server/http/http.h"
+#include "server/http/load.h"
 #include "server/http/pool.h"
 
 enum {
-    HTTP_HEADER_MEMORY = 32 * 1024 /* a connection's memory: header, then pieces of the body */
+    /* A connection's memory, also while it is idle: header, then pieces of the body. */
+    HTTP_HEADER_MEMORY = 20 * 1024
 };
 
 struct http_server {
@@ -56,6 +58,7 @@ struct http_server {
     /* Bodies in memory, of senders with a known token and of senders without; and on disk, of the
      * latter only. */
     struct http_budget body_memory, unknown_memory, unknown_disk;
+    struct http_load load;         /* requests of HTTP_ROUTE_QUEUES */
     struct http_contents contents; /* of answers */
     struct http_filter filter;
     _Atomic unsigned refs; /* the owner's and one per request */

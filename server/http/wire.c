@@ -7,9 +7,9 @@
 #include "server/http/framing.h"
 
 enum {
-    EXTENSION_MAX = 1024, /* RFC 9112, 7.1.1: a server ought to limit them; no client uses any */
-    TRAILER_MAX = 8 * 1024,
-    DIGITS_MAX = 16, /* of a number below 2^64 */
+    EXTENSION_MAX = 1024,   /* RFC 9112, 7.1.1: a server ought to limit them; no client uses any */
+    TRAILER_MAX = 4 * 1024, /* less than is read at once: libmicrohttpd has less room for them */
+    DIGITS_MAX = 16,        /* of a number below 2^64 */
 };
 
 static const struct {

@@ -52,6 +52,10 @@
     X(uint64_t, unknown_disk, "256M",                                                              \
       "uploads on disk of clients that have not shown a token yet",                                \
       "They must be complete within body_s seconds.")                                              \
+    X(unsigned, reports_waiting, "256", "requests with reports that wait for being stored",        \
+      "If the server stores more in a quarter of a second, as many as that. Further requests get " \
+      "503 and Retry-After at once; a project with less than an eighth of the places gets in "     \
+      "until there are twice as many.")                                                            \
     X(uint64_t, disk_free_symbols, "256M",                                                         \
       "free disk space below which symbol files get 503 and Retry-After",                          \
       "Both are without disk_reserve. Space is looked at twice a second.")                         \

@@ -199,7 +199,7 @@ print_jobs(const struct metrics *metrics, struct fz_buffer *out)
 static void
 print_limited(const struct metrics *metrics, struct fz_buffer *out)
 {
-    static const char *const names[METRICS_LIMITED] = {"key", "address", "quota"};
+    static const char *const names[METRICS_LIMITED] = {"key", "address", "quota", "load"};
     single(out, "password_checks_total", "counter", "Passwords that were compared with a hash.",
            atomic_load(&metrics->password_checks));
     head(out, "requests_limited_total", "counter", "Requests that a limit refused.");

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -191,6 +192,15 @@ has_low_port(const struct config *config)
     return fz_address_parse(config->listen, &address, NULL) == FZ_OK && address.port < LOW_PORTS;
 }
 
+/* So that the thread of all clients may still go before others (server/http/http.c). Children cannot: their limit is 0. */
+static void
+keep_priority(void)
+{
+    enum { ALL = 40 };
+    const struct rlimit nice = {ALL, ALL};
+    fz_ignore(setrlimit(RLIMIT_NICE, &nice)); /* then it waits like others */
+}
+
 enum fz_code
 serve_user_leave_root(const struct config *config, bool listens, struct fz_error *err)
 {
@@ -216,6 +226,8 @@ serve_user_leave_root(const struct config *config, bool listens, struct fz_error
         code = give_data(config, &user, &why);
     if (code == FZ_OK)
         code = need_stores(config, &user, &why);
+    if (code == FZ_OK)
+        keep_priority();
     if (code == FZ_OK)
         code = user_become(&user, listens && has_low_port(config), &why);
     if (code == FZ_OK) {

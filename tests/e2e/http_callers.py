@@ -88,6 +88,86 @@ class Shares(unittest.TestCase):
                 wait_for(lambda: echo.ask(again).status == 200)
 
 
+class Waiting(unittest.TestCase):
+    """So many requests may wait for being stored (limit reports_waiting); further ones are refused at once."""
+
+    PLACES = 4
+
+    def hold(self, echo, n, path="/hold"):
+        """So many requests whose handlers do not answer before /held?release=1."""
+        already = echo.ask(get("/held")).json["held"]
+        wires = []
+        for _ in range(n):  # one after the other: each leaves its place before the next one comes
+            wires.append(echo.connect())
+            wires[-1].send(post(path, b"x" * 5000))
+            wait_for(lambda: echo.ask(get("/held")).json["held"] == already + len(wires))
+        return wires
+
+    def test_refused(self):
+        with Echo(BINARY, reports_waiting=self.PLACES) as echo:
+            for _ in range(3):  # each place comes back
+                held = self.hold(echo, self.PLACES)
+                wire = echo.connect()
+                for _ in range(2):  # the connection is kept
+                    wire.send(post("/hold", b"x" * 9000))
+                    answer = wire.answer()
+                    self.assertEqual((answer.status, answer.error["code"]), (503, "unavailable"))
+                    self.assertEqual(answer.headers["retry-after"], "5")
+                    self.assertNotIn("connection", answer.headers)
+                # What waits for nobody is served.
+                self.assertEqual(echo.ask(post("/memory", b"x")).status, 200)
+                echo.ask(get("/held?release=1"))
+                for one in held:
+                    self.assertEqual(one.answer().status, 200)
+            self.assertEqual(echo.stop()['framezero_requests_limited_total{by="load"}'], 6)
+
+    def test_before_the_body(self):
+        with Echo(BINARY, reports_waiting=self.PLACES) as echo:
+            held = self.hold(echo, self.PLACES)
+            wire = echo.connect()
+            wire.send(post("/hold", b"", "Expect: 100-continue", length=9000))
+            self.assertEqual(wire.answer().status, 503)
+            self.assertTrue(wire.ended())
+            # Too long to be read: answered, and the connection ends.
+            wire = echo.connect()
+            wire.send(b"POST /hold HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n")
+            self.assertEqual(wire.answer().status, 503)
+            self.assertTrue(wire.ended())
+            echo.ask(get("/held?release=1"))
+            self.assertEqual([one.answer().status for one in held], [200] * self.PLACES)
+
+    def test_slow_bodies_take_no_place(self):
+        with Echo(BINARY, reports_waiting=self.PLACES, min_body_rate=1) as echo:
+            slow = [echo.connect() for _ in range(3 * self.PLACES)]
+            for wire in slow:
+                wire.send(post("/hold", b"x" * 100, length=5000))
+            held = self.hold(echo, self.PLACES)
+            # Complete now, and there is no place.
+            for wire in slow:
+                wire.send(b"x" * 4900)
+                self.assertEqual(wire.answer().status, 503)
+            echo.ask(get("/held?release=1"))
+            self.assertEqual([one.answer().status for one in held], [200] * self.PLACES)
+
+    def test_those_that_leave(self):
+        """Stored, and waiting for something else: others may come in."""
+        with Echo(BINARY, reports_waiting=self.PLACES) as echo:
+            held = self.hold(echo, 3 * self.PLACES, "/hold?leaves=1") + self.hold(echo, self.PLACES)
+            echo.ask(get("/held?release=1"))
+            self.assertEqual([one.answer().status for one in held], [200] * 4 * self.PLACES)
+
+    def test_clients_that_go(self):
+        """Their requests are still worked on."""
+        with Echo(BINARY, reports_waiting=self.PLACES) as echo:
+            for wire in self.hold(echo, self.PLACES):
+                wire.close()
+            self.assertEqual(echo.ask(post("/hold", b"x")).status, 503)
+            echo.ask(get("/held?release=1"))
+            for wire in self.hold(echo, self.PLACES):
+                wire.close()
+            echo.ask(get("/held?release=1"))
+
+
 class Answers(unittest.TestCase):
     def test_slow_readers(self):
         """Responses that clients have not read share budgets of memory and disk; over them 503, and all is released."""

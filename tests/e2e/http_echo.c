@@ -115,6 +115,41 @@ on_fail(void *app, struct http_request *request)
     http_respond_error(request, &err);
 }
 
+/* ---- requests that wait until all are let go ---- */
+
+enum { HELD_MAX = 64 };
+
+static pthread_mutex_t held_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct http_request *held[HELD_MAX]; /* guarded by held_lock */
+static size_t n_held;
+
+static void
+on_hold(void *app, struct http_request *request)
+{
+    (void)app;
+    http_answer_within(request, 0);
+    if (http_query(request, "leaves"))
+        http_leave_queue(request);
+    pthread_mutex_lock(&held_lock);
+    if (n_held == HELD_MAX)
+        abort();
+    held[n_held++] = request;
+    pthread_mutex_unlock(&held_lock);
+}
+
+static void
+on_held(void *app, struct http_request *request)
+{
+    (void)app;
+    char text[32];
+    pthread_mutex_lock(&held_lock);
+    snprintf(text, sizeof(text), "{\"held\":%zu}", n_held);
+    for (; n_held && http_query(request, "release"); n_held--)
+        http_respond_json(held[n_held - 1], 200, fz_span_cstr("{}"));
+    pthread_mutex_unlock(&held_lock);
+    http_respond_json(request, 200, fz_span_cstr(text));
+}
+
 /* ---- streams ---- */
 
 struct lines { /* pieces of `bytes` each, all lines with their number */
@@ -289,6 +324,9 @@ static const struct http_route routes[] = {
     {"POST", "/file", HTTP_BODY_FILE, UPLOAD, 2 * UPLOAD, 0, 0, "file", on_file, 0, NULL, NULL},
     {"POST", "/known", HTTP_BODY_MEMORY, UPLOAD, UPLOAD, 0, 1, "known", on_memory, 0, NULL, NULL},
     {"POST", "/private", HTTP_BODY_MEMORY, SMALL, SMALL, 0, 1, "private", on_memory, 0, NULL, NULL},
+    {"POST", "/hold", HTTP_BODY_MEMORY, SMALL, SMALL, 0, 0, "hold", on_hold, HTTP_ROUTE_QUEUES,
+     NULL, NULL},
+    {"GET", "/held", HTTP_BODY_NONE, 0, 0, 0, 0, "held", on_held, 0, NULL, NULL},
     {"GET", "/items/{id}", HTTP_BODY_NONE, 0, 0, 0, 0, "item", on_item, 0, NULL, NULL},
     {"DELETE", "/items/{id}", HTTP_BODY_NONE, 0, 0, 0, 0, "item_delete", on_item, 0, NULL, NULL},
     {"GET", "/later", HTTP_BODY_NONE, 0, 0, 0, 0, "later", on_later, 0, NULL, NULL},

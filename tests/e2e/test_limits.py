@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Rate limits and quotas: on every route that takes reports or symbol files, in the form that its clients expect."""
 
+import contextlib
 import copy
 import json
 import os
@@ -319,6 +320,43 @@ class QueryTime(unittest.TestCase):
                 self.assertIn("narrow the time range", answer["error"]["message"])
                 self.assertIn("Retry-After", headers)
             self.assertEqual(len(answers), 4)
+
+
+@unittest.skipIf(os.environ.get("FRAMEZERO_TEST_POSTGRESQL"), "holds SQLite's lock")
+class Overload(unittest.TestCase):
+    """While nothing can be stored, so many reports wait, and further ones are refused at once."""
+
+    PLACES, MORE = 2, 6
+
+    def test_refused_at_once(self):
+        server = Server(BINARY, workers=0, args=("--limit", f"reports_waiting={self.PLACES}"))
+        self.addCleanup(server.stop)
+        server.start()
+        answers = []
+
+        def send(n):
+            one = server.request("POST", "/api/v1/reports", body=report(n), token="ingest", timeout=20)
+            answers.append(one)
+
+        def refused():
+            return [answer for status, answer in answers
+                    if status == 503 and "more reports come in" in answer["error"]["message"]]
+
+        with contextlib.closing(sqlite3.connect(os.path.join(server.data, "framezero.db"), isolation_level=None)) as lock:
+            lock.execute("PRAGMA busy_timeout = 10000")
+            lock.execute("BEGIN EXCLUSIVE")
+            threads = [threading.Thread(target=send, args=(n,)) for n in range(self.PLACES + self.MORE)]
+            for thread in threads:
+                thread.start()
+            until(lambda: len(refused()) == self.MORE, "refusals")
+            lock.execute("ROLLBACK")
+        for thread in threads:
+            thread.join()
+        self.assertEqual({answer["error"]["code"] for answer in refused()}, {"unavailable"})
+        metrics = server.request("GET", "/metrics", token=None)[1].decode()
+        self.assertIn(f'framezero_requests_limited_total{{by="load"}} {self.MORE}\n', metrics)
+        # The others are stored by then, or soon; there is room again.
+        until(lambda: server.request("POST", "/api/v1/reports", body=report(99), token="ingest")[0] == 202, "a place")
 
 
 if __name__ == "__main__":

@@ -110,6 +110,7 @@ test_every_limit(void **state)
         "sweep_s",
         "orphan_s",
         "verify_s",
+        "reports_waiting",
         "disk_free_symbols",
         "disk_free_reports",
         "blob_cache_bytes",
