@@ -9,7 +9,8 @@ acks      Reports of 17 KB are acknowledged when they are on disk. The peers (su
           All write to the same disk and take turns; no workers, so that only taking reports in is measured. Another build of
           framezero can take part with --peer; --database postgresql://... puts framezero and the peers on PostgreSQL.
 overload  Five times as many requests as were acknowledged, of 3,900 clients, whatever the server does: goodput, refusals, and
-          the memory of all processes (PSS, what several share counts once).
+          the memory of all processes (PSS, what several share counts once). A refusal's time begins when its request is sent; how
+          late the client was with that, and for how long it did not look at its sockets, is printed, too.
 latency   200 reports a second with a warm index, from the POST to the symbolicated report (?wait).
 scrub     What scrubbing takes of a child's work (support/scrub_share.c), and of the CPU time of all processes of a server that
           gets the same reports, for the reports of tests/golden, by format.
@@ -172,7 +173,9 @@ def overload(args, tools, body):
         goodput = [one["goodput"] for one in found]
         print(f"overload   {statistics.median(goodput):.2f} x peak ({min(goodput):.2f} to {max(goodput):.2f}), "
               f"{sum(one['refused'] for one in found)} refusals, p99 {max(one['refusal_p99_ms'] for one in found):.0f} ms, the "
-              f"slowest {max(one['refusal_max_ms'] for one in found):.0f} ms; {sum(one['dropped'] for one in found)} never sent, "
+              f"slowest {max(one['refusal_max_ms'] for one in found):.0f} ms (the client is late by {max(one['late_p99_ms'] for one in found):.0f} "
+              f"ms, p99, and pauses for at most {max(one['stall_max_ms'] for one in found):.0f} ms); acknowledgements p99 "
+              f"{max(one['p99_ms'] for one in found):.0f} ms; {sum(one['dropped'] for one in found)} never sent, "
               f"{sum(one['others'] for one in found)} others; {max(one['mb'] for one in found):.0f} MB of all processes")
         return found
     finally:
