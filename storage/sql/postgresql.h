@@ -16,7 +16,8 @@ struct sql_pg {
     struct sql_cache cache; /* text -> name of the prepared statement */
     unsigned n_prepared;
     bool listening;
-    int64_t timeout_ms; /* as sql_pg_limit_time() has set it on this connection */
+    int64_t pause_ms, until_ms; /* after an attempt to connect that failed: no other one before */
+    int64_t timeout_ms;         /* as sql_pg_limit_time() has set it on this connection */
 };
 
 static inline struct sql_pg *

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/random.h"
 #include "base/time.h"
 
 /* ---- errors ---- */
@@ -117,6 +118,18 @@ static const long long STATEMENT_MS = 120000, BULK_MS = 300000, REQUEST_MS = 300
 enum { LOCK_MS = 1500 };
 /* How often those who use a pooler look for what has changed. */
 static const int64_t POLL_MS = 200;
+/* Between attempts to connect. */
+static const int64_t PAUSE_MIN_MS = 50, PAUSE_MAX_MS = 1000;
+
+/* How long a statement may take. */
+static long long
+statement_ms(const struct sql *sql)
+{
+    return sql->in_bulk        ? BULK_MS
+           : sql->limit_ms     ? (long long)sql->limit_ms
+           : sql->for_requests ? REQUEST_MS
+                               : STATEMENT_MS;
+}
 
 void
 sql_pg_limit_time(struct sql *sql)
@@ -126,8 +139,7 @@ sql_pg_limit_time(struct sql *sql)
     /* A round trip, but only where a connection is used for reading after a change, or the other way round. */
     if (pg->timeout_ms == sql->limit_ms || sql->is_pooled)
         return;
-    snprintf(text, sizeof(text), "SET statement_timeout = %lld",
-             sql->limit_ms ? (long long)sql->limit_ms : STATEMENT_MS);
+    snprintf(text, sizeof(text), "SET statement_timeout = %lld", statement_ms(sql));
     if (sql_pg_command(sql, text, NULL) == FZ_OK)
         pg->timeout_ms = sql->limit_ms;
 }
@@ -135,10 +147,6 @@ sql_pg_limit_time(struct sql *sql)
 void
 sql_pg_settings(const struct sql *sql, char ret[SQL_PG_SETTINGS])
 {
-    long long statement_ms = sql->in_bulk        ? BULK_MS
-                             : sql->limit_ms     ? (long long)sql->limit_ms
-                             : sql->for_requests ? REQUEST_MS
-                                                 : STATEMENT_MS;
     snprintf(ret, SQL_PG_SETTINGS,
              "SELECT set_config('statement_timeout', '%lld', true), "
              "set_config('lock_timeout', '%d', true), "
@@ -147,7 +155,7 @@ sql_pg_settings(const struct sql *sql, char ret[SQL_PG_SETTINGS])
              "set_config('work_mem', %s, true), "
              "set_config('synchronous_commit', CASE current_setting('synchronous_commit') WHEN "
              "'off' THEN 'on' ELSE current_setting('synchronous_commit') END, true)",
-             statement_ms, sql->for_requests ? LOCK_MS : 0,
+             statement_ms(sql), sql->for_requests ? LOCK_MS : 0,
              sql->in_bulk ? "'64MB'" : "current_setting('work_mem')");
 }
 
@@ -176,9 +184,27 @@ find_pooler(struct sql_pg *pg, struct fz_error *err)
     return code;
 }
 
+/* After each attempt that fails, the next one is later: hundreds of threads of many nodes would keep a server that comes up from
+ * doing so, and each of a host that does not answer takes seconds. */
+static void
+wait_longer(struct sql_pg *pg)
+{
+    uint8_t chance;
+    fz_random(&chance, sizeof(chance));
+    pg->pause_ms = pg->pause_ms ? 2 * pg->pause_ms : PAUSE_MIN_MS;
+    if (pg->pause_ms > PAUSE_MAX_MS)
+        pg->pause_ms = PAUSE_MAX_MS;
+    /* Not all at once: from the half to the whole. */
+    pg->until_ms = fz_time_monotonic_ms() + pg->pause_ms / 2 + pg->pause_ms / 2 * chance / 255;
+}
+
 enum fz_code
 sql_pg_connect(struct sql *sql, struct fz_error *err)
 {
+    if (fz_time_monotonic_ms() < sql_pg(sql)->until_ms)
+        return fz_fail(
+            err, FZ_E_UNAVAILABLE,
+            "database: it could not be connected to a moment ago, and is tried again soon");
     sql_pg(sql)->timeout_ms = 0; /* the new connection has the one below */
     /* The URL comes last, so it can override each of the others. */
     static const char *const names[] = {
@@ -207,8 +233,12 @@ sql_pg_connect(struct sql *sql, struct fz_error *err)
         code = find_pooler(pg, err);
     if (code == FZ_OK && !sql->is_pooled)
         code = sql_pg_command(sql, set_up, err);
-    if (code != FZ_OK)
+    if (code != FZ_OK) {
         sql_pg_disconnect(sql);
+        wait_longer(pg);
+    } else {
+        pg->pause_ms = 0;
+    }
     return code;
 }
 

@@ -55,8 +55,8 @@ empty(struct contract *c)
         contract_sql(
             c, "",
             "DO $$ BEGIN EXECUTE 'DROP SCHEMA ' || current_schema() || ' CASCADE'; END $$; "
-            "DO $$ BEGIN EXECUTE 'CREATE SCHEMA ' || "
-            "split_part(current_setting('search_path'), ',', 1); END $$");
+            "DO $$ BEGIN EXECUTE 'CREATE SCHEMA ' || replace("
+            "split_part(current_setting('search_path'), ',', 1), '\"$user\"', 'public'); END $$");
     for (size_t i = 0; i < FZ_ARRAY_LEN(suffixes); i++) {
         snprintf(path, sizeof(path), "%s/framezero.db%s", c->dir, suffixes[i]);
         remove(path);

@@ -7,6 +7,7 @@
 
 #include "base/time.h"
 #include "storage/store_filters.h"
+#include "storage/store_private.h"
 #include "storage/store_request.h"
 #include "storage/store_usage.h"
 
@@ -164,12 +165,35 @@ test_limit_time(void **state)
     store_limit_time(c->store, 0);
 }
 
+/* A request's own limit ends with it; what all requests have comes back. */
+static void
+test_statement_time(void **state)
+{
+    struct contract *c = *state;
+    static const struct {
+        int64_t limit_ms, want_ms;
+    } steps[] = {{0, 30000}, {700, 700}, {0, 30000}};
+    if (contract_is_sqlite(c))
+        skip();
+    assert_ok(c, store_serve_requests(c->store, &c->err));
+    for (size_t i = 0; i < FZ_ARRAY_LEN(steps); i++) {
+        int64_t found = 0;
+        store_limit_time(c->store, steps[i].limit_ms);
+        assert_ok(c, sql_number(c->store->sql,
+                                "SELECT CAST(setting AS bigint) FROM pg_settings WHERE name = "
+                                "'statement_timeout'",
+                                NULL, 0, &found, NULL, &c->err));
+        assert_int_equal(found, steps[i].want_ms);
+    }
+}
+
 int
 contract_run_usage(void)
 {
     const struct CMUnitTest tests[] = {
-        contract_test(test_reports), contract_test(test_at_once),    contract_test(test_old_days),
-        contract_test(test_quotas),  contract_test(test_limit_time),
+        contract_test(test_reports),    contract_test(test_at_once),
+        contract_test(test_old_days),   contract_test(test_quotas),
+        contract_test(test_limit_time), contract_test(test_statement_time),
     };
     return cmocka_run_group_tests_name("usage", tests, NULL, NULL);
 }
