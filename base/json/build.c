@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/buffer.h"
+#include "base/json/rows.h"
 #include "base/json/scan.h"
 #include "base/text.h"
 
@@ -22,6 +23,9 @@ struct build {
     size_t depth;
     char *key; /* of the member that comes; NULL: none has come yet */
     size_t key_len;
+    const char *const *leave; /* rows.h; NULL: nothing is left out */
+    size_t
+        n_on_path; /* so many names of it lead to the innermost open containers; one less than `depth`, or nothing does */
     struct fz_buffer decoded, decoded_key;
     bool failed;
 };
@@ -95,34 +99,16 @@ json_decode(const char *in, size_t len, struct fz_buffer *out)
     return start != NULL;
 }
 
-/* Where the string from `at` on has its next quote or backslash. Words as in base/json/scan.c. */
-static size_t
-find_special(const struct build *b, size_t at)
-{
-    static const uint64_t ones = 0x0101010101010101, highs = 0x8080808080808080;
-    for (uint64_t word; b->len - at >= sizeof(word); at += sizeof(word)) {
-        memcpy(&word, b->text + at, sizeof(word));
-        if (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__)
-            word = __builtin_bswap64(word);
-        uint64_t quote = word ^ ones * '"', backslash = word ^ ones * '\\';
-        uint64_t hit = (((quote - ones) & ~quote) | ((backslash - ones) & ~backslash)) & highs;
-        if (hit)
-            return at + (size_t)(__builtin_ctzll(hit) / 8);
-    }
-    while (at < b->len && b->text[at] != '"' && b->text[at] != '\\')
-        at++;
-    return at;
-}
-
 /* The string at `pos`, which moves past it: its bytes without quotes. */
 static struct fz_span
 take_string(struct build *b, bool *ret_escaped)
 {
-    size_t start = b->pos + 1, end = find_special(b, start);
+    const struct fz_span text = fz_span_make(b->text, b->len);
+    size_t start = b->pos + 1, end = json_find_special(text, start);
     *ret_escaped = false;
     while (end < b->len && b->text[end] == '\\') {
         *ret_escaped = true;
-        end = b->len - end > 2 ? find_special(b, end + 2) : b->len;
+        end = b->len - end > 2 ? json_find_special(text, end + 2) : b->len;
     }
     b->pos = end + 1;
     return fz_span_make(b->text + start, end - start);
@@ -196,9 +182,34 @@ take_text(struct build *b)
     b->key_len = len;
 }
 
+/* The name in the path that leads to what opens here; NULL: none does. */
+static const char *
+next_on_path(const struct build *b)
+{
+    if (!b->leave || b->depth == 0 || b->n_on_path != b->depth - 1 || !b->leave[b->n_on_path])
+        return NULL;
+    const char *wanted = b->leave[b->n_on_path];
+    bool is_array = json_is_array(b->open[b->depth - 1]);
+    return is_array ? (*wanted ? NULL : wanted) : (strcmp(b->key, wanted) == 0 ? wanted : NULL);
+}
+
+static void
+leave_array(struct build *b)
+{
+    size_t len = 0;
+    attach(b, json_rows_leave(fz_span_make(b->text + b->pos, b->len - b->pos), &len));
+    b->pos += len;
+}
+
 static void
 open_container(struct build *b, bool is_object)
 {
+    const char *name = next_on_path(b);
+    if (name && !b->leave[b->n_on_path + 1] && !is_object) {
+        leave_array(b);
+        return;
+    }
+    b->n_on_path += name != NULL;
     json_t *made = is_object ? json_object() : json_array();
     attach(b, made);
     /* The scanner's limit is not above this one. */
@@ -223,6 +234,8 @@ take_token(struct build *b)
     case '}':
     case ']':
         b->depth--;
+        if (b->n_on_path && b->n_on_path >= b->depth)
+            b->n_on_path = b->depth ? b->depth - 1 : 0;
         b->pos++;
         break;
     case 't':
@@ -249,9 +262,9 @@ take_token(struct build *b)
 }
 
 json_t *
-json_build(char *text, size_t len)
+json_build(char *text, size_t len, const char *const *leave)
 {
-    struct build b = {.text = text, .len = len};
+    struct build b = {.text = text, .len = len, .leave = leave};
     while (b.pos < b.len && !b.failed)
         take_token(&b);
     fz_buffer_deinit(&b.decoded);

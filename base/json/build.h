@@ -13,8 +13,8 @@
 #include "base/span.h"
 
 /* A new reference, owned by the caller; NULL: out of memory. `text` must be followed by a NUL and is changed meanwhile: keys
- * get a NUL in place of their closing quote. */
-json_t *json_build(char *text, size_t len);
+ * get a NUL in place of their closing quote. `leave`: see json_scan_load_leaving(). */
+json_t *json_build(char *text, size_t len, const char *const *leave);
 
 /* The text between the quotes of a string that json_scan() has accepted, without its escapes, in place of what `out` had. False: out
  * of memory. */

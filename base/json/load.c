@@ -2,6 +2,7 @@
 
 #include "base/json/build.h"
 #include "base/json/pool.h"
+#include "base/json/rows.h"
 #include "base/text.h"
 
 /* Bytes of jansson 2.13 and 2.14 on a 64-bit machine with glibc's allocator, rounded up: the value
@@ -16,10 +17,9 @@ tree_estimate(const struct json_scan_notes *notes, size_t text_len)
            notes->n_objects * COST_OBJECT + text_len;
 }
 
-enum fz_code
-json_scan_load_text(struct fz_span in, const struct json_scan_limits *limits,
-                    struct fz_buffer *text, struct json_scan_notes *notes, json_t **ret,
-                    struct fz_error *err)
+static enum fz_code
+load(struct fz_span in, const struct json_scan_limits *limits, const char *const *leave,
+     struct fz_buffer *text, struct json_scan_notes *notes, json_t **ret, struct fz_error *err)
 {
     struct json_scan_notes found;
     size_t start = text->len;
@@ -33,7 +33,7 @@ json_scan_load_text(struct fz_span in, const struct json_scan_limits *limits,
     if (limits->tree_bytes && need > limits->tree_bytes)
         return fz_fail(err, FZ_E_LIMIT, "json: needs about %llu bytes of memory, at most %zu",
                        (unsigned long long)need, limits->tree_bytes);
-    json_t *tree = json_build(text->data + start, len);
+    json_t *tree = json_build(text->data + start, len, leave);
     if (!tree)
         return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
     json_pool_keep(tree);
@@ -44,11 +44,35 @@ json_scan_load_text(struct fz_span in, const struct json_scan_limits *limits,
 }
 
 enum fz_code
+json_scan_load_text(struct fz_span in, const struct json_scan_limits *limits,
+                    struct fz_buffer *text, struct json_scan_notes *notes, json_t **ret,
+                    struct fz_error *err)
+{
+    return load(in, limits, NULL, text, notes, ret, err);
+}
+
+enum fz_code
+json_scan_load_leaving(struct fz_span in, const struct json_scan_limits *limits,
+                       const char *const *leave, struct json_scan_notes *notes, json_t **ret,
+                       struct fz_error *err)
+{
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text = fz_buffer_make(0);
+    return load(in, limits, leave, &text, notes, ret, err);
+}
+
+enum fz_code
 json_scan_load(struct fz_span in, const struct json_scan_limits *limits,
                struct json_scan_notes *notes, json_t **ret, struct fz_error *err)
 {
+    return json_scan_load_leaving(in, limits, NULL, notes, ret, err);
+}
+
+json_t *
+json_row_tree(const struct json_row *row)
+{
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text = fz_buffer_make(0);
-    return json_scan_load_text(in, limits, &text, notes, ret, err);
+    fz_buffer_append(&text, row->text.data, row->text.len);
+    return text.failed ? NULL : json_build(text.data, text.len, NULL);
 }
 
 bool

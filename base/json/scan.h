@@ -70,6 +70,17 @@ FZ_MUST_CHECK enum fz_code json_scan_load_text(struct fz_span in,
                                                struct json_scan_notes *notes, json_t **ret,
                                                struct fz_error *err);
 
+/*
+ * The same; arrays at the path `leave` stay texts, which json_rows_of() knows and reads: a value of a thousand frames costs more to
+ * make than all else that is done with it. The path is names of members from the outermost object on, "" for an item of an array,
+ * and a NULL: {"threads", "", "frames", NULL}. Anything else at that place is made as always. NULL: no path.
+ */
+FZ_MUST_CHECK enum fz_code json_scan_load_leaving(struct fz_span in,
+                                                  const struct json_scan_limits *limits,
+                                                  const char *const *leave,
+                                                  struct json_scan_notes *notes, json_t **ret,
+                                                  struct fz_error *err);
+
 /* Append a value on one line; a failure is the buffer's. json_dumps() would give memory of jansson's allocator, which may not be
  * that of free() (pool.h). */
 void json_scan_dump(const json_t *value, struct fz_buffer *out);

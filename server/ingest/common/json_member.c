@@ -19,7 +19,7 @@ ingest_json_load(struct ingest_builder *b, struct fz_span body, struct fz_buffer
                                     b->limits->report_memory};
     struct json_scan_notes found;
     enum fz_code code = text ? json_scan_load_text(body, &scan, text, &found, ret, err)
-                             : json_scan_load(body, &scan, &found, ret, err);
+                             : json_scan_load_leaving(body, &scan, b->leave, &found, ret, err);
     if (code != FZ_OK)
         return code;
     /* One note for all of them: a text in another encoding has thousands. */

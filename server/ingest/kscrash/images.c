@@ -51,22 +51,19 @@ static void
 add_named(struct ingest_image_map *map, const json_t *frames)
 {
     struct ingest_builder *b = map->b;
-    for (size_t i = 0; i < json_array_size(frames) && !b->failed; i++) {
-        struct ingest_image_key key = {.addr = 0};
-        uint64_t addr;
-        const json_t *frame = json_array_get(frames, i);
-        if (!json_scan_u64(json_object_get(frame, "object_addr"), &key.addr) || key.addr == 0)
+    struct ingest_kscrash_places places = ingest_kscrash_places_start(frames);
+    struct ingest_kscrash_place at;
+    while (!b->failed && ingest_kscrash_places_next(&places, &at)) {
+        struct ingest_image_key key = {.addr = at.object_addr};
+        if (key.addr == 0)
             continue;
         /* Nearly all are in a listed image, which has its own size. */
         int known = ingest_image_map_find(map, &key);
         if (known >= 0 && known < (int)map->n_listed)
             continue;
-        const char *name = json_string_value(json_object_get(frame, "object_name"));
-        const char *text = json_string_value(json_object_get(frame, "object_uuid"));
         struct fz_uuid uuid;
-        bool has_uuid = text && fz_uuid_parse(fz_span_cstr(text), &uuid) && !fz_uuid_is_nil(&uuid);
-        if (!json_scan_u64(json_object_get(frame, "instruction_addr"), &addr) ||
-            (!name && !has_uuid) || addr < key.addr)
+        bool has_uuid = at.uuid.data && fz_uuid_parse(at.uuid, &uuid) && !fz_uuid_is_nil(&uuid);
+        if (!at.has_addr || (!at.name.data && !has_uuid) || at.addr < key.addr)
             continue;
         int number = ingest_image_map_add(map, &key);
         if (number < (int)map->n_listed)
@@ -75,9 +72,9 @@ add_named(struct ingest_image_map *map, const json_t *frames)
         struct report_image *image = &b->report->images[number];
         /* Without a size it would reach to the next image, and frames without an image would be
          * in it. */
-        uint64_t size = addr - key.addr < UINT64_MAX ? addr - key.addr + 1 : 0;
-        if (!image->name && name)
-            image->name = ingest_text(b, fz_span_cstr(name));
+        uint64_t size = at.addr - key.addr < UINT64_MAX ? at.addr - key.addr + 1 : 0;
+        if (!image->name && at.name.data)
+            image->name = ingest_text(b, at.name);
         if (has_uuid && !image->has_uuid) {
             image->uuid = uuid;
             image->has_uuid = true;
@@ -85,6 +82,7 @@ add_named(struct ingest_image_map *map, const json_t *frames)
         if (image->size < size)
             image->size = size;
     }
+    ingest_kscrash_places_end(&places);
 }
 
 static void

@@ -334,6 +334,9 @@ load_inner(struct ingest_builder *b, const json_t *text)
     return inner;
 }
 
+/* Frames are most of a report, and are read without a tree (frames.c). */
+static const char *const frames_path[] = {"crash", "threads", "", "backtrace", "contents", NULL};
+
 static enum fz_code
 kscrash_parse(struct fz_span body, const struct ingest_context *in, struct fz_arena *arena,
               struct report *ret, struct fz_error *err)
@@ -341,6 +344,7 @@ kscrash_parse(struct fz_span body, const struct ingest_context *in, struct fz_ar
     struct ingest_builder b = ingest_builder_make(ret, arena, in->limits);
     json_auto_t *root = NULL;
     json_auto_t *loaded = NULL;
+    b.leave = frames_path;
     enum fz_code code = ingest_json_load_repaired(&b, body, "the report", need_crash, &root, err);
     if (code != FZ_OK)
         return code;

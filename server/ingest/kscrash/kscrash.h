@@ -1,11 +1,12 @@
 /*
  * The parts of a KSCrash report: kscrash.c (outer form, origin), error.c (what happened),
- * threads.c (stacks), images.c and profile.c (samples); and run_summary.c (not reports). bugsnag uses error.c, since Bugsnag's
+ * threads.c (stacks), frames.c, images.c and profile.c (samples); and run_summary.c (not reports). bugsnag uses error.c, since Bugsnag's
  * notifier is made from KSCrash.
  */
 #ifndef INGEST_KSCRASH_H
 #define INGEST_KSCRASH_H
 
+#include "base/json/rows.h"
 #include "server/ingest/common/format.h"
 #include "server/ingest/common/json_member.h"
 
@@ -43,6 +44,39 @@ void ingest_kscrash_read_images(struct ingest_builder *b, const json_t *images);
 /* One frame, an object or an address: an ingest_json_frame_fn, `user` is the builder. */
 bool ingest_kscrash_read_frame(void *user, const json_t *value, const char *where,
                                struct report_frame *ret);
+
+/* The frames of a stack, newest first; `list` is a backtrace's `contents`: an array, or what the path left of one (kscrash.c). */
+struct ingest_stack ingest_kscrash_read_stack(struct ingest_builder *b, const json_t *list,
+                                              const char *where);
+
+/* What a frame has of its image. */
+struct ingest_kscrash_place {
+    uint64_t addr, object_addr; /* 0 if it has none */
+    bool has_addr;
+    struct fz_span name, uuid; /* NULL if it has none */
+};
+
+/* Where the members of a frame are, of flat ones that are read as text; -1: it has none. */
+struct ingest_kscrash_columns {
+    unsigned layout; /* 0: not known */
+    int addr, symbol_addr, symbol_name, object_addr, object_name, object_uuid;
+};
+void ingest_kscrash_columns_find(const struct json_row *row, struct ingest_kscrash_columns *ret);
+
+/* The places of a stack's frames, in turn. */
+struct ingest_kscrash_places {
+    const json_t *list; /* as for ingest_kscrash_read_stack() */
+    size_t n_visited;   /* of an array */
+    bool is_left;
+    struct json_rows rows;
+    struct ingest_kscrash_columns columns;
+    json_t *tree; /* owned: of the item that `ret` points into */
+};
+struct ingest_kscrash_places ingest_kscrash_places_start(const json_t *list);
+/* The next one; ret's texts are borrowed until the next call. False at the end. */
+bool ingest_kscrash_places_next(struct ingest_kscrash_places *places,
+                                struct ingest_kscrash_place *ret);
+void ingest_kscrash_places_end(struct ingest_kscrash_places *places);
 
 /* Images that only frames name (object_addr, object_name): found while the frames were taken, and
  * added to the report's when all are. */

@@ -10,28 +10,6 @@
 
 enum { NOTABLE_MAX = 1024 };
 
-bool
-ingest_kscrash_read_frame(void *user, const json_t *value, const char *where,
-                          struct report_frame *ret)
-{
-    struct ingest_builder *b = user;
-    bool is_object = json_is_object(value);
-    if (!json_scan_u64(is_object ? json_object_get(value, "instruction_addr") : value,
-                       &ret->addr)) {
-        ingest_note(b, "%s: no address", where);
-        return false;
-    }
-    if (!is_object)
-        return true;
-    struct report_symbol symbol = {.function = ingest_json_text(b, value, where, "symbol_name")};
-    uint64_t start = 0;
-    ingest_json_u64(b, value, where, "symbol_addr", &start);
-    /* Also without a name: the start is shown for stripped code. */
-    ingest_set_start(ret, &symbol, start);
-    ingest_add_client_symbol(b, ret, &symbol);
-    return true;
-}
-
 /* The bytes around the stack pointer, as one run of hex digits. */
 static void
 read_stack(struct ingest_builder *b, const json_t *object, const char *where,
@@ -104,9 +82,12 @@ read_backtrace(const struct ingest_kscrash *k, const json_t *object, const char 
     if (ingest_json_u64(b, backtrace, at, "skipped", &skipped) && skipped > 0)
         ingest_note(b, "%s: the client left out the %llu newest frames", where,
                     (unsigned long long)skipped);
-    const json_t *list = ingest_json_member(b, backtrace, at, "contents", JSON_ARRAY);
+    struct json_rows rows;
+    const json_t *list = json_object_get(backtrace, "contents");
+    if (!json_rows_of(list, &rows))
+        list = ingest_json_member(b, backtrace, at, "contents", JSON_ARRAY);
     snprintf(at, sizeof(at), "%s.frames", where);
-    struct ingest_stack stack = ingest_json_stack(b, list, at, false, ingest_kscrash_read_frame, b);
+    struct ingest_stack stack = ingest_kscrash_read_stack(b, list, at);
     ingest_set_stack(thread, &stack);
     /* KSCrash skips a stack overflow's newest frames; what is first then is not the pc. */
     if (skipped > 0 || ingest_starts_elsewhere(thread) || (thread->crashed && is_own_stack(k)))
