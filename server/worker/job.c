@@ -56,8 +56,9 @@ void
 job_release_held(struct worker *w, size_t first)
 {
     while (w->n_held > first) {
-        /* If this fails, the lease runs out. */
-        fz_ignore(store_job_release(w->store, &w->held[w->n_held - 1], NULL) != FZ_OK);
+        enum fz_code code = store_job_release(w->store, &w->held[w->n_held - 1], NULL);
+        /* CONFLICT: it is another's already. */
+        w->may_forget = w->may_forget || (code != FZ_OK && code != FZ_E_CONFLICT);
         w->n_held--;
     }
 }

@@ -94,6 +94,7 @@ struct worker {
     size_t n_held;
     struct job_made made[JOB_BATCH]; /* of one project */
     size_t n_made;
+    bool may_forget;    /* the database went away: it may know of leases of ours that we do not */
     int64_t beat_ms;    /* monotonic: when the leases were renewed last */
     int64_t erased_ms;  /* monotonic: when people were looked for that are to be erased */
     int64_t swept_ms;   /* monotonic: when old chunks were deleted last */

@@ -37,8 +37,9 @@ end_failed(struct worker *w, const struct store_job *job, enum fz_code code, boo
                                       : store_job_fail(w->store, job, code, why->text, died, &err);
     if (ended == FZ_E_CONFLICT)
         return METRICS_JOB_LOST;
-    if (ended != FZ_OK) { /* the lease will run out and the job be due again */
+    if (ended != FZ_OK) { /* given back with the next claim */
         char quoted[QUOTED];
+        w->may_forget = true;
         fz_log(FZ_LOG_WARN, "job cannot be ended", "id=%lld error=%s", (long long)job->id,
                fz_log_quote(err.text, quoted, sizeof(quoted)));
         return METRICS_JOB_RETRY;

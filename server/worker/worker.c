@@ -128,6 +128,31 @@ wait_for_jobs(struct worker *w)
     store_wait_change(w->store, IDLE_WAIT_MS);
 }
 
+static bool
+is_own(void *name, const char *worker)
+{
+    return strcmp(name, worker) == 0;
+}
+
+/* A claim, a release or an end whose answer was lost may have been committed or not: jobs that this
+ * worker does not have would wait for the end of a lease. Called while it has none. */
+static void
+give_back_forgotten(struct worker *w)
+{
+    uint64_t n = 0;
+    char name[WORKER_NAME];
+    if (!w->may_forget)
+        return;
+    snprintf(name, sizeof(name), "%s", w->config->name);
+    /* If it fails, the claim fails as well, and this is tried before the next one. */
+    if (store_job_reclaim(w->store, is_own, name, &n, NULL) != FZ_OK)
+        return;
+    w->may_forget = false;
+    if (n)
+        fz_log(FZ_LOG_INFO, "jobs of lost answers are due again", "jobs=%llu",
+               (unsigned long long)n);
+}
+
 /* Claim and work until `stop`. */
 static enum fz_code
 work(struct worker *w, worker_stop_fn stop, void *user, struct fz_error *ret_err)
@@ -150,6 +175,7 @@ work(struct worker *w, worker_stop_fn stop, void *user, struct fz_error *ret_err
             fz_time_sleep_ms(TROUBLE_WAIT_MS);
             continue;
         }
+        give_back_forgotten(w);
         store_job_no_uploads(w->store, slot_is_reserved(w->config->group_fd, slot));
         struct fz_error err;
         enum fz_code code = store_job_claim(w->store, w->config->name, JOB_BATCH, JOB_LEASE_MS,
@@ -158,7 +184,7 @@ work(struct worker *w, worker_stop_fn stop, void *user, struct fz_error *ret_err
             w->n_held = 0;
             if (!in_trouble) /* once, not each second of an outage */
                 job_warn("cannot claim jobs", &err);
-            in_trouble = true;
+            in_trouble = w->may_forget = true;
             fz_time_sleep_ms(TROUBLE_WAIT_MS);
             continue;
         }

@@ -31,10 +31,11 @@ defaults
     option forwardfor
     option redispatch 1
     retries 2
-    # A request that no node has got goes to another one; one whose answer was lost is the client's to send again.
-    retry-on conn-failure
+    # A request that no node has got goes to another one, and one that only reads also if its answer was lost.
+    retry-on conn-failure empty-response
 frontend clients
     bind 127.0.0.1:{port}
+    http-request disable-l7-retry unless METH_GET
     default_backend nodes
 backend nodes
     balance roundrobin

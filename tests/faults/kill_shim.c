@@ -41,6 +41,7 @@ enum point {
     COMMIT_AFTER,     /* PostgreSQL: the commit is on its way */
     COMMIT_CUT,       /* PostgreSQL: not a kill, the connection is cut before the commit */
     WAL_FULL,         /* not a kill, the disk is full for one write */
+    COMMIT_LOST,      /* PostgreSQL: not a kill, the connection is cut after the commit was sent */
 };
 enum program { ANY, SERVE, WORKER, OTHER };
 
@@ -242,11 +243,13 @@ begins(const void *bytes, size_t n, const char *with)
     return n >= strlen(with) && memcmp(bytes, with, strlen(with)) == 0;
 }
 
-/* A message of libpq: 'Q', its length, the text; or those of a prepared statement. */
+/* A message of libpq: 'Q', its length, the text; or those of a prepared statement. Before the COMMIT there may be settings. */
 static int
 is_commit(const void *bytes, size_t n)
 {
-    return n >= 12 && begins(bytes, n, "Q") && memcmp((const char *)bytes + 5, "COMMIT", 6) == 0;
+    static const char end[] = "COMMIT";
+    return n >= 5 + sizeof(end) && begins(bytes, n, "Q") &&
+           memcmp((const char *)bytes + n - sizeof(end), end, sizeof(end)) == 0;
 }
 
 static int
@@ -276,6 +279,10 @@ send(int fd, const void *bytes, size_t n, int flags)
         pass(COMMIT_AFTER);
     else if (armed && is_statement(bytes, n))
         pass(STATEMENT_SENT);
+    if (commits && is_hit(COMMIT_LOST)) {
+        shutdown(fd, SHUT_RDWR);
+        report_hit(0);
+    }
     return done;
 }
 

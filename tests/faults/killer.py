@@ -1,5 +1,5 @@
-"""What is killed, and when: processes at any moment, or a process at a point that kill_shim.c knows. Two points do not kill
-but make a commit fail.
+"""What is killed, and when: processes at any moment, or a process at a point that kill_shim.c knows. Three points do not kill
+but make a commit fail, or lose its answer.
 
     killer = Killer(server, shims, rng, cluster)
     killer.environment()        before the server starts
@@ -19,7 +19,7 @@ from framezero import is_alive, send
 # enum point of kill_shim.c
 POINTS = ["none", "wal_written", "wal_sync_before", "wal_sync_after", "database_written", "database_sync",
           "blob_sync_before", "blob_link_before", "blob_link_after", "rename_after", "answer_before", "answer_after",
-          "child_asked", "statement_sent", "commit_before", "commit_after", "commit_cut", "wal_full"]
+          "child_asked", "statement_sent", "commit_before", "commit_after", "commit_cut", "wal_full", "commit_lost"]
 ANY, SERVE, WORKER = 0, 1, 2
 # (point, program, passes of which one is chosen at random). Checkpoints come once in some hundred commits.
 SQLITE = [("wal_written", SERVE, 12), ("wal_written", WORKER, 40), ("wal_sync_before", SERVE, 4),
@@ -28,7 +28,7 @@ SQLITE = [("wal_written", SERVE, 12), ("wal_written", WORKER, 40), ("wal_sync_be
           ("wal_full", WORKER, 40)]
 POSTGRESQL = [("statement_sent", SERVE, 20), ("statement_sent", WORKER, 40), ("commit_before", SERVE, 3),
               ("commit_before", WORKER, 3), ("commit_after", SERVE, 3), ("commit_after", WORKER, 3),
-              ("commit_cut", SERVE, 3), ("commit_cut", WORKER, 3)]
+              ("commit_cut", SERVE, 3), ("commit_cut", WORKER, 3), ("commit_lost", SERVE, 3), ("commit_lost", WORKER, 3)]
 BOTH = [("blob_sync_before", ANY, 3), ("blob_link_before", ANY, 2), ("blob_link_after", ANY, 2), ("rename_after", ANY, 1),
         ("answer_before", SERVE, 4), ("answer_after", SERVE, 4), ("child_asked", WORKER, 4)]
 PROCESSES = ["all", "all", "serving", "serving", "supervisor", "worker", "child", "intake_child"]

@@ -114,7 +114,7 @@ class Sender(threading.Thread):
             status, answer = self.post(path, body, token, headers)
             if status in wanted:
                 return json.loads(answer)
-            if status is not None and status not in (202, 429, 503):
+            if status is not None and status not in (202, 429, 502, 503, 504):  # two of them are of a balancer
                 raise RuntimeError(f"{path}: {status} {answer[:300]}")
             if on_retry:
                 on_retry()
