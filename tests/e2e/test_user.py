@@ -7,12 +7,16 @@ import re
 import shutil
 import socket
 import subprocess
+import sys
 import tempfile
 import unittest
 
 from case import BINARY, SAMPLE, main, report
 from framezero import Server, free_port
 
+# What a root of a container may not always do.
+RAISES = "import os; os.nice(-1)"
+RAISES_LIMIT = "import resource as r; r.setrlimit(r.RLIMIT_NICE, (40, 40))"
 USER = 61234  # not another program's, and without a name
 
 
@@ -21,6 +25,16 @@ def ids(pid):
     with open(f"/proc/{pid}/status", encoding="ascii") as status:
         text = status.read()
     return set(re.search(r"^Uid:\s+(.*)$", text, re.M).group(1).split()), int(re.search(r"^CapEff:\s+(\S+)$", text, re.M).group(1), 16)
+
+
+def priorities(pid):
+    """[(name of the thread, its nice value)]"""
+    found = []
+    for task in os.listdir(f"/proc/{pid}/task"):
+        with open(f"/proc/{pid}/task/{task}/stat", encoding="ascii") as stat:
+            head, _, rest = stat.read().rpartition(")")
+        found.append((head.partition("(")[2], int(rest.split()[16])))
+    return found
 
 
 def free_low_port():
@@ -61,6 +75,14 @@ class TestUser(unittest.TestCase):
             users, has = ids(pid)
             self.assertEqual((users, has & ~capabilities), ({str(USER)}, 0))
 
+    def check_priorities(self, server, raises):
+        """The thread that all clients wait for goes before all others of all processes, where the system allows `raises`."""
+        may = subprocess.run([sys.executable, "-c", raises], stderr=subprocess.DEVNULL, check=False).returncode == 0
+        own = os.getpriority(os.PRIO_PROCESS, 0)
+        found = [one for pid in server.descendants() for one in priorities(pid)]
+        self.assertEqual([nice for name, nice in found if name.startswith("MHD")], [max(own - 10, -20) if may else own])
+        self.assertGreaterEqual(min(nice for name, nice in found if not name.startswith("MHD")), own)
+
     def check_work(self, server, number):
         """A dSYM and a report go in, and names come out."""
         with open(os.path.join(SAMPLE, "Demo.dSYM.zip"), "rb") as f:
@@ -81,11 +103,13 @@ class TestUser(unittest.TestCase):
         server.start()
         self.check_work(server, 1)
         self.check_processes(server)
+        self.check_priorities(server, RAISES_LIMIT)
         self.assertEqual(self.owners(), {USER})
         # A process that died is started again as the same user.
         os.kill(server.serving_pid, 9)
         server.wait_ready()
         self.check_processes(server)
+        self.check_priorities(server, RAISES_LIMIT)
 
     def test_owner_of_the_folder(self):
         os.mkdir(self.data)
@@ -99,6 +123,7 @@ class TestUser(unittest.TestCase):
         root = self.server(user="root")
         root.start()
         self.check_work(root, 1)
+        self.check_priorities(root, RAISES)
         root.terminate()
         self.assertEqual(self.owners(), {0})
         elsewhere = os.path.join(self.folder, "elsewhere")
