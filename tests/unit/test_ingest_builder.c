@@ -143,6 +143,31 @@ test_images(void **state)
     assert_note(3, "images: 4, of which 3 are kept");
 }
 
+/* Far more images than the map begins with: each keeps its number. */
+static void
+test_image_map_grows(void **state)
+{
+    (void)state;
+    enum { MANY = 1000 };
+    limits.images = 2 * MANY; /* setup() sets it for each test */
+    struct ingest_image_map map = ingest_image_map_make(&b, true);
+    for (int round = 0; round < 2; round++) {
+        for (uint64_t i = 0; i < MANY; i++) {
+            const struct ingest_image_key key = {.addr = (i + 1) << 14};
+            assert_int_equal(ingest_image_map_find(&map, &key), round ? (int)i : -1);
+            assert_int_equal(ingest_image_map_add(&map, &key), (int)i);
+        }
+    }
+    assert_int_equal(report.n_images, MANY);
+    /* A map of listed images begins with room for them. */
+    map = ingest_image_map_make(&b, true);
+    const struct ingest_image_key last = {.addr = (uint64_t)MANY << 14};
+    const struct ingest_image_key more = {.addr = 1};
+    assert_int_equal(ingest_image_map_find(&map, &last), MANY - 1);
+    assert_int_equal(ingest_image_map_find(&map, &more), -1);
+    assert_int_equal(ingest_image_map_add(&map, &more), MANY);
+}
+
 static void
 test_image_map(void **state)
 {
@@ -247,6 +272,7 @@ main(void)
         cmocka_unit_test_setup_teardown(test_registers, setup, teardown),
         cmocka_unit_test_setup_teardown(test_images, setup, teardown),
         cmocka_unit_test_setup_teardown(test_image_map, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_image_map_grows, setup, teardown),
         cmocka_unit_test_setup_teardown(test_list, setup, teardown),
         cmocka_unit_test_setup_teardown(test_memory, setup, teardown),
         cmocka_unit_test_setup_teardown(test_out_of_memory, setup, teardown),

@@ -23,8 +23,8 @@ struct ingest_image_map
 ingest_image_map_make(struct ingest_builder *b, bool by_addr)
 {
     struct ingest_image_map map = {.b = b, .n_slots = SLOTS_MIN, .n_listed = b->report->n_images};
-    /* At most half of the slots are taken, so a search ends soon. */
-    while (map.n_slots < b->limits->images * 2)
+    /* It grows: slots for all that the limit allows are 256 KB, which would be cleared for each report. */
+    while (map.n_slots <= map.n_listed * 2)
         map.n_slots *= 2;
     map.slots = ingest_alloc(b, map.n_slots, sizeof(*map.slots));
     for (size_t i = 0; by_addr && !b->failed && i < map.n_listed; i++) {
@@ -32,6 +32,24 @@ ingest_image_map_make(struct ingest_builder *b, bool by_addr)
         *slot_of(&map, &key) = (struct ingest_image_slot){key, (int)i + 1};
     }
     return map;
+}
+
+/* At most half of the slots are taken, so a search ends soon. */
+static void
+make_room(struct ingest_image_map *map)
+{
+    if (map->b->report->n_images * 2 < map->n_slots)
+        return;
+    struct ingest_image_map grown = *map;
+    grown.n_slots *= 2;
+    grown.slots = ingest_alloc(map->b, grown.n_slots, sizeof(*grown.slots));
+    if (!grown.slots)
+        return;
+    for (size_t i = 0; i < map->n_slots; i++) {
+        if (map->slots[i].image)
+            *slot_of(&grown, &map->slots[i].key) = map->slots[i];
+    }
+    *map = grown;
 }
 
 int
@@ -43,6 +61,7 @@ ingest_image_map_find(const struct ingest_image_map *map, const struct ingest_im
 int
 ingest_image_map_add(struct ingest_image_map *map, const struct ingest_image_key *key)
 {
+    make_room(map);
     /* The slots may be missing. */
     if (map->b->failed)
         return NOT_FOUND;
