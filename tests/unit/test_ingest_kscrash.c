@@ -1,5 +1,7 @@
 #include "tests/unit/ingest_case.h"
 
+#include <stdio.h>
+
 #include "base/text.h"
 #include "tests/unit/check_body.h"
 
@@ -272,6 +274,66 @@ test_images_of_frames(void **state)
     assert_string_equal(r.crash.messages[0], "Fatal error");
 }
 
+/* An image that one frame names is found wherever that frame is, also where all others are in listed images. */
+static void
+test_image_of_one_frame(void **state)
+{
+    (void)state;
+#define FRAME(base) \
+    "{\"instruction_addr\":" base "1,\"object_addr\":" base "0,\"object_name\":\"x\"}"
+#define SHOP FRAME("409")
+    static const struct {
+        const char *threads;
+        size_t n_images;
+    } cases[] = {
+        {"{\"backtrace\":{\"contents\":[" SHOP "," SHOP "]}}", 1},
+        {"{\"backtrace\":{\"contents\":[" SHOP "," FRAME("900") "]}}", 2},
+        {"{\"backtrace\":{\"contents\":[" SHOP "," SHOP "," FRAME("900") "]}}",
+         2}, /* beyond the limit */
+        {"{\"index\":1},{\"index\":2},{\"backtrace\":{\"contents\":[" SHOP "]}},"
+         "{\"backtrace\":{\"contents\":[" FRAME("900") "]}}",
+         2},
+        {"{\"backtrace\":{\"contents\":[" SHOP ",{\"instruction_addr\":9001,\"object_addr\":9000,"
+         "\"object_name\":\"\\u0078\"}]}}",
+         2},
+        {"{\"backtrace\":{\"contents\":[" SHOP
+         ",{\"instruction_addr\":\"9001\",\"object_addr\":\"0x2328\","
+         "\"object_name\":\"x\"}]}}",
+         2},
+        {"{\"backtrace\":{\"contents\":[" SHOP "]}},{\"backtrace\":{\"contents\":{\"no\":1}}}", 1},
+    };
+    limits.threads = 3;
+    limits.frames = 2;
+    for (size_t i = 0; i < FZ_ARRAY_LEN(cases); i++) {
+        char text[1024];
+        snprintf(text, sizeof(text),
+                 "{\"report\":{},\"binary_images\":[{\"image_addr\":4090,\"image_size\":90,"
+                 "\"name\":\"x\"}],\"crash\":{\"threads\":[%s]}}",
+                 cases[i].threads);
+        struct report r = parse(text);
+        if (r.n_images != cases[i].n_images)
+            fail_msg("%s: %zu images", text, r.n_images);
+    }
+    /* More images than are kept in mind. */
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer many = fz_buffer_make(0);
+    fz_buffer_text(&many, "{\"report\":{},\"binary_images\":[");
+    for (unsigned i = 1; i <= 60; i++)
+        fz_buffer_printf(&many, "%s{\"image_addr\":%u0,\"image_size\":9}", i > 1 ? "," : "", i);
+    fz_buffer_text(&many, "],\"crash\":{\"threads\":[{}");
+    for (unsigned i = 1; i <= 100; i++) {
+        fz_buffer_printf(&many,
+                         "%s{\"instruction_addr\":%u1,\"object_addr\":%u0,\"object_name\":\"x\"}",
+                         i % 50 == 1 ? ",{\"backtrace\":{\"contents\":[" : ",", i, i);
+        fz_buffer_text(&many, i % 50 == 0 ? "]}}" : "");
+    }
+    fz_buffer_text(&many, "]}}");
+    limits.frames = 100;
+    struct report r = parse(fz_buffer_cstr(&many));
+    assert_int_equal(r.n_images, 100);
+#undef SHOP
+#undef FRAME
+}
+
 /* Samples of one stack are counted, other stacks are kept beside it; the limit is reported. */
 static void
 test_profile(void **state)
@@ -305,6 +367,7 @@ main(void)
         cmocka_unit_test_setup_teardown(test_refused, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_id, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_images_of_frames, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_image_of_one_frame, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_profile, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

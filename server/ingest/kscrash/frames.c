@@ -84,18 +84,47 @@ read_tree(struct ingest_builder *b, const struct json_row *row, const char *list
     return ingest_kscrash_read_frame(b, tree, where, ret);
 }
 
-struct ingest_stack
-ingest_kscrash_read_stack(struct ingest_builder *b, const json_t *list, const char *where)
+static void
+add_object(struct ingest_kscrash_objects *objects, uint64_t addr)
 {
+    size_t i = objects->n;
+    /* The last one first: neighbours on a stack are often of one image. */
+    while (i > 0 && objects->addrs[i - 1] != addr)
+        i--;
+    if (i > 0 || addr == 0)
+        return;
+    if (objects->n == FZ_ARRAY_LEN(objects->addrs))
+        objects->is_partial = true;
+    else
+        objects->addrs[objects->n++] = addr;
+}
+
+static void
+note_object(struct ingest_kscrash_objects *objects, const struct json_row *row,
+            const struct ingest_kscrash_columns *columns)
+{
+    uint64_t addr = 0;
+    if (row->is_flat && json_row_u64(row, columns->object_addr, &addr))
+        add_object(objects, addr);
+    objects->is_partial = objects->is_partial || !row->is_flat;
+}
+
+struct ingest_stack
+ingest_kscrash_read_stack(const struct ingest_kscrash *k, const json_t *list, const char *where)
+{
+    struct ingest_builder *b = k->b;
     struct json_rows rows;
     struct ingest_kscrash_columns columns = {.layout = 0};
     if (!json_rows_of(list, &rows))
         return ingest_json_stack(b, list, where, false, ingest_kscrash_read_frame, b);
     struct ingest_stack stack = ingest_stack_make(b, NULL, rows.n);
     size_t n = ingest_limit(b, where, rows.n, b->limits->frames);
+    k->objects->n_lists++;
+    k->objects->is_partial = k->objects->is_partial || n < rows.n;
     for (size_t i = 0; i < n && !b->failed && json_rows_next(&rows); i++) {
         struct report_frame frame = {.image = -1};
         ingest_kscrash_columns_find(&rows.row, &columns);
+        note_object(k->objects, &rows.row, &columns);
         if ((rows.row.is_flat && read_flat(b, &rows.row, &columns, &frame)) ||
             read_tree(b, &rows.row, where, i, &frame))
             (void)ingest_stack_add(b, &stack, &frame);

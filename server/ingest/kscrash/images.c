@@ -91,14 +91,46 @@ add_backtrace(struct ingest_image_map *map, const json_t *holder, const char *ke
     add_named(map, json_object_get(json_object_get(holder, key), "contents"));
 }
 
-void
-ingest_kscrash_images_of_frames(struct ingest_builder *b, const json_t *report)
+static const json_t *
+contents_of(const json_t *thread)
 {
+    return json_object_get(json_object_get(thread, "backtrace"), "contents");
+}
+
+/* Are all frames that were read from their text, and no others, in images that the report lists? */
+static bool
+are_listed(const struct ingest_image_map *map, const struct ingest_kscrash_objects *objects,
+           const json_t *threads)
+{
+    size_t n_lists = 0;
+    bool are = !objects->is_partial;
+    for (size_t i = 0; i < json_array_size(threads); i++) {
+        struct json_rows rows;
+        n_lists += json_rows_of(contents_of(json_array_get(threads, i)), &rows);
+    }
+    for (size_t i = 0; i < objects->n && are; i++) {
+        const struct ingest_image_key key = {.addr = objects->addrs[i]};
+        int known = ingest_image_map_find(map, &key);
+        are = known >= 0 && known < (int)map->n_listed;
+    }
+    /* A limit may have cut threads. */
+    return are && n_lists == objects->n_lists;
+}
+
+void
+ingest_kscrash_images_of_frames(const struct ingest_kscrash *k)
+{
+    struct ingest_builder *b = k->b;
+    const json_t *report = k->report;
     struct ingest_image_map map = ingest_image_map_make(b, true);
     const json_t *crash = json_object_get(report, "crash");
     const json_t *threads = json_object_get(crash, "threads");
-    for (size_t i = 0; i < json_array_size(threads); i++)
-        add_backtrace(&map, json_array_get(threads, i), "backtrace");
+    bool is_done = are_listed(&map, k->objects, threads);
+    for (size_t i = 0; i < json_array_size(threads); i++) {
+        const json_t *frames = contents_of(json_array_get(threads, i));
+        if (!is_done || json_is_array(frames))
+            add_named(&map, frames);
+    }
     add_backtrace(&map, json_object_get(crash, "crashed_thread"), "backtrace");
     add_backtrace(&map, crash, "last_exception_backtrace");
     const json_t *profile = json_object_get(json_object_get(crash, "error"), "profile");

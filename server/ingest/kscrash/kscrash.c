@@ -274,9 +274,9 @@ read_origin(struct ingest_builder *b, const json_t *root, const json_t *main, co
 /* ---- the whole --------------------------------------------------------------------------- */
 
 static struct ingest_kscrash
-kscrash_of(struct ingest_builder *b, const json_t *report)
+kscrash_of(struct ingest_builder *b, const json_t *report, struct ingest_kscrash_objects *objects)
 {
-    struct ingest_kscrash k = {.b = b, .report = report, .type = ""};
+    struct ingest_kscrash k = {.b = b, .report = report, .type = "", .objects = objects};
     k.crash = json_object_get(report, "crash");
     k.error = json_object_get(k.crash, "error");
     const json_t *type = json_object_get(k.error, "type");
@@ -302,7 +302,8 @@ read_report(struct ingest_builder *b, const json_t *root, const json_t *inner)
     }
     if (!json_is_object(other))
         other = NULL;
-    struct ingest_kscrash k = kscrash_of(b, main);
+    struct ingest_kscrash_objects of_main = {.n = 0}, of_other = {.n = 0};
+    struct ingest_kscrash k = kscrash_of(b, main, &of_main);
     read_origin(b, root, main, other);
     ingest_kscrash_read_error(&k);
     ingest_kscrash_read_corpse(&k);
@@ -310,12 +311,12 @@ read_report(struct ingest_builder *b, const json_t *root, const json_t *inner)
     ingest_kscrash_read_threads(&k);
     ingest_kscrash_read_profile(&k);
     /* After the threads; minimal reports have no list of images at all. */
-    ingest_kscrash_images_of_frames(b, main);
+    ingest_kscrash_images_of_frames(&k);
     if (other) {
         /* The crash of the reporter is shown too: it is why the first report may be incomplete. */
-        k = kscrash_of(b, other);
+        k = kscrash_of(b, other, &of_other);
         ingest_kscrash_read_recrash(&k);
-        ingest_kscrash_images_of_frames(b, other);
+        ingest_kscrash_images_of_frames(&k);
     }
     ingest_mark_crashed(b->report);
 }

@@ -10,12 +10,21 @@
 #include "server/ingest/common/format.h"
 #include "server/ingest/common/json_member.h"
 
+/* The images of the frames that were read from their text, mostly few and all of them listed: then no frame is looked at again. */
+struct ingest_kscrash_objects {
+    uint64_t addrs[32]; /* each once */
+    size_t n;
+    size_t n_lists;  /* stacks that were read */
+    bool is_partial; /* frames of theirs are in other images, too */
+};
+
 /* One of the two reports that a file may hold: a crash, and a crash of the reporter within. */
 struct ingest_kscrash {
     struct ingest_builder *b;
     const json_t *report; /* with "report", "system", "crash"... */
     const json_t *crash, *error;
     const char *type; /* of the error: "mach", "nsexception"...; "" if unknown */
+    struct ingest_kscrash_objects *objects;
 };
 
 /* ---- run_summary.c ---- */
@@ -46,7 +55,7 @@ bool ingest_kscrash_read_frame(void *user, const json_t *value, const char *wher
                                struct report_frame *ret);
 
 /* The frames of a stack, newest first; `list` is a backtrace's `contents`: an array, or what the path left of one (kscrash.c). */
-struct ingest_stack ingest_kscrash_read_stack(struct ingest_builder *b, const json_t *list,
+struct ingest_stack ingest_kscrash_read_stack(const struct ingest_kscrash *k, const json_t *list,
                                               const char *where);
 
 /* What a frame has of its image. */
@@ -80,6 +89,6 @@ void ingest_kscrash_places_end(struct ingest_kscrash_places *places);
 
 /* Images that only frames name (object_addr, object_name): found while the frames were taken, and
  * added to the report's when all are. */
-void ingest_kscrash_images_of_frames(struct ingest_builder *b, const json_t *report);
+void ingest_kscrash_images_of_frames(const struct ingest_kscrash *k);
 
 #endif

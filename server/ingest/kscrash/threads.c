@@ -87,7 +87,7 @@ read_backtrace(const struct ingest_kscrash *k, const json_t *object, const char 
     if (!json_rows_of(list, &rows))
         list = ingest_json_member(b, backtrace, at, "contents", JSON_ARRAY);
     snprintf(at, sizeof(at), "%s.frames", where);
-    struct ingest_stack stack = ingest_kscrash_read_stack(b, list, at);
+    struct ingest_stack stack = ingest_kscrash_read_stack(k, list, at);
     ingest_set_stack(thread, &stack);
     /* KSCrash skips a stack overflow's newest frames; what is first then is not the pc. */
     if (skipped > 0 || ingest_starts_elsewhere(thread) || (thread->crashed && is_own_stack(k)))
