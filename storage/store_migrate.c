@@ -55,18 +55,25 @@ check_applied(struct sql *sql, int64_t *ret_version, struct fz_error *err)
 }
 
 static enum fz_code
-has_table(struct sql *sql, bool *ret, struct fz_error *err)
+has_table(struct sql *sql, const char *name, bool *ret, struct fz_error *err)
 {
     bool lite = strcmp(sql->driver->name, "sqlite") == 0;
     int64_t found = 0;
-    enum fz_code code = sql_number(
-        sql,
-        lite ? "SELECT count(*) FROM sqlite_master WHERE name = 'schema_migrations'"
-             : "SELECT count(*) FROM pg_class WHERE oid = to_regclass('schema_migrations')",
-        NULL, 0, &found, NULL, err);
+    const struct sql_value args[] = {sql_text(name)};
+    enum fz_code code =
+        sql_number(sql,
+                   lite ? "SELECT count(*) FROM sqlite_master WHERE name = $1"
+                        : "SELECT count(*) FROM pg_class WHERE oid = to_regclass($1)",
+                   args, FZ_ARRAY_LEN(args), &found, NULL, err);
     if (code == FZ_OK)
         *ret = found != 0;
     return code;
+}
+
+enum fz_code
+store_transfer_has_begun(struct sql *sql, bool *ret, struct fz_error *err)
+{
+    return has_table(sql, "transfer_tables", ret, err);
 }
 
 enum fz_code
@@ -74,9 +81,9 @@ store_migrate_check(struct sql *sql, struct fz_error *err)
 {
     size_t n;
     table_for(sql, &n);
-    bool there = false;
+    bool there = false, is_partial = false;
     int64_t version = 0;
-    enum fz_code code = has_table(sql, &there, err);
+    enum fz_code code = has_table(sql, "schema_migrations", &there, err);
     if (code == FZ_OK && there)
         code = check_applied(sql, &version, err);
     if (code == FZ_OK && (uint64_t)version < n)
@@ -84,6 +91,12 @@ store_migrate_check(struct sql *sql, struct fz_error *err)
                        "the database has schema version %lld, this program needs %zu: run the "
                        "migrations",
                        (long long)version, n);
+    if (code == FZ_OK)
+        code = store_transfer_has_begun(sql, &is_partial, err);
+    if (code == FZ_OK && is_partial)
+        return fz_fail(err, FZ_E_CONFLICT,
+                       "the copy into this database is not complete: run the same framezero copy "
+                       "again, which goes on with it");
     return code;
 }
 

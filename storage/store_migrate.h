@@ -6,7 +6,12 @@
 
 #include "storage/sql/sql.h"
 
-/* CONFLICT: the schema is older or newer than this program, or was made by other migrations. */
+/* CONFLICT: the schema is older or newer than this program, or was made by other migrations, or a transfer into the database is not
+ * complete. */
 FZ_MUST_CHECK enum fz_code store_migrate_check(struct sql *sql, struct fz_error *err);
+
+/* Whether a transfer into this database (store_transfer.h) was begun and is not complete. */
+FZ_MUST_CHECK enum fz_code store_transfer_has_begun(struct sql *sql, bool *ret,
+                                                    struct fz_error *err);
 
 #endif

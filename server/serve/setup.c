@@ -58,15 +58,22 @@ acquire_lock(const char *database_path, int *ret_fd, struct fz_error *err)
 }
 
 enum fz_code
+serve_setup_lock(const char *database_url, int *ret_lock_fd, struct fz_error *err)
+{
+    *ret_lock_fd = -1;
+    return fz_text_has_prefix(database_url, "sqlite:")
+               ? acquire_lock(database_url + strlen("sqlite:"), ret_lock_fd, err)
+               : FZ_OK;
+}
+
+enum fz_code
 serve_setup_directory(const struct config *config, int *ret_lock_fd, struct fz_error *err)
 {
     char temp[PATH_MAX + 16];
     snprintf(temp, sizeof(temp), "%s/tmp", config->data_dir);
     enum fz_code code = fz_file_make_dirs(temp, err);
     *ret_lock_fd = -1;
-    if (code == FZ_OK && fz_text_has_prefix(config->database, "sqlite:"))
-        code = acquire_lock(config->database + strlen("sqlite:"), ret_lock_fd, err);
-    return code;
+    return code == FZ_OK ? serve_setup_lock(config->database, ret_lock_fd, err) : code;
 }
 
 /* ---- the database and the blobs -------------------------------------------------------------------------- */

@@ -20,6 +20,10 @@
 FZ_MUST_CHECK enum fz_code serve_setup_directory(const struct config *config, int *ret_lock_fd,
                                                  struct fz_error *err);
 
+/* Only that lock, of another database than the configured one; PostgreSQL has none. */
+FZ_MUST_CHECK enum fz_code serve_setup_lock(const char *database_url, int *ret_lock_fd,
+                                            struct fz_error *err);
+
 /* Wait until the database is up, for up to limits.database_wait_s; later failures are those of whoever opens it. UNAVAILABLE:
  * one of `signals` (blocked) came meanwhile. */
 FZ_MUST_CHECK enum fz_code serve_setup_database(const struct config *config,
