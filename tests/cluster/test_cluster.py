@@ -35,6 +35,7 @@ def parse():
     parser.add_argument("--quick", action="store_true", help="one machine less, the small store, and only a few faults")
     parser.add_argument("--long", action="store_true", help="faults of up to a minute, and the whole lease of a paused worker")
     parser.add_argument("--rounds", type=int, default=2, help="how often each fault")
+    parser.add_argument("--seconds", type=float, default=0, help="how long each fault lasts; 0: 1 to 6, with --long 1 to 60")
     parser.add_argument("--only", default="", help="parts of names of faults, with commas between them")
     parser.add_argument("--store", choices=("small", "radosgw"), default="", help="the small one with --quick, else radosgw")
     parser.add_argument("--seed", type=int, default=int(time.time()))
@@ -173,8 +174,8 @@ class Run:
             for fault in faults:
                 if n * 2 >= self.options.rounds:
                     self.demo_now.set()
-                seconds = self.rng.uniform(1, 60) if self.options.long else self.rng.uniform(1, 6 if not self.options.quick else 2)
-                self.once(fault, seconds)
+                most = 60 if self.options.long else 2 if self.options.quick else 6
+                self.once(fault, self.options.seconds or self.rng.uniform(1, most))
 
     def end(self):
         import proof
