@@ -187,13 +187,48 @@ test_statement_time(void **state)
     }
 }
 
+/* A server whose default is lax: what it calls committed is on its disk, also through a pooler. */
+static void
+test_waits_for_disk(void **state)
+{
+    struct contract *c = *state;
+    static const char query[] = "SELECT count(*) FROM pg_settings WHERE name = "
+                                "'synchronous_commit' AND setting = 'on'";
+    int64_t outside = 0, inside = 0;
+    if (contract_is_sqlite(c))
+        skip();
+    /* Those that are open already have the old default. */
+    contract_sql(c, "",
+                 "DO $$ BEGIN EXECUTE 'ALTER DATABASE ' || current_database() || ' SET "
+                 "synchronous_commit = off'; END $$; SELECT pg_terminate_backend(pid) FROM "
+                 "pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()");
+    struct store *store = NULL;
+    FZ_CLEANUP(sql_rollbackp) struct sql *tx = NULL;
+    /* A pooler gives those that have just ended to the next ones. */
+    enum fz_code code = FZ_E_UNAVAILABLE;
+    for (int i = 0; i < 20 && code == FZ_E_UNAVAILABLE; i++)
+        code = store_open(c->url, &store, &c->err);
+    assert_ok(c, code);
+    assert_ok(c, sql_number(store->sql, query, NULL, 0, &outside, NULL, &c->err));
+    assert_ok(c, sql_begin(store->sql, &tx, &c->err));
+    assert_ok(c, sql_number(tx, query, NULL, 0, &inside, NULL, &c->err));
+    assert_ok(c, sql_commit(&tx, &c->err));
+    store_close(store);
+    contract_sql(c, "",
+                 "DO $$ BEGIN EXECUTE 'ALTER DATABASE ' || current_database() || ' RESET "
+                 "synchronous_commit'; END $$");
+    assert_int_equal(outside, 1);
+    assert_int_equal(inside, 1);
+}
+
 int
 contract_run_usage(void)
 {
     const struct CMUnitTest tests[] = {
-        contract_test(test_reports),    contract_test(test_at_once),
-        contract_test(test_old_days),   contract_test(test_quotas),
-        contract_test(test_limit_time), contract_test(test_statement_time),
+        contract_test(test_reports),        contract_test(test_at_once),
+        contract_test(test_old_days),       contract_test(test_quotas),
+        contract_test(test_limit_time),     contract_test(test_statement_time),
+        contract_test(test_waits_for_disk),
     };
     return cmocka_run_group_tests_name("usage", tests, NULL, NULL);
 }

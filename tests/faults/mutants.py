@@ -70,7 +70,7 @@ MUTANTS = [
      [("storage/sql/sqlite.c", '"PRAGMA synchronous = FULL; ', '"PRAGMA synchronous = NORMAL; '),
       ("storage/sql/sqlite.c", '.after_light = "PRAGMA synchronous = FULL"', '.after_light = "PRAGMA synchronous = NORMAL"')], "power"),
     ("no commit of a database server on its disk",
-     [("storage/sql/postgresql.c", "SELECT set_config('synchronous_commit', 'on', false) \"\n        \"WHERE "
+     [("storage/sql/postgresql_connection.c", "SELECT set_config('synchronous_commit', 'on', false) \"\n        \"WHERE "
        "current_setting('synchronous_commit') = 'off'\"", "SELECT set_config('synchronous_commit', 'off', false)\"")],
      "ledger, the database"),
     ("the result of SQLite's commit ignored",
