@@ -46,7 +46,6 @@ def alone(argv):
     if why_not:
         print(f"skipped: {why_not}")
         return 77
-    # Found in the PATH of many shells only as root's.
     folder = tempfile.mkdtemp(prefix="framezero-cluster-")
     os.chmod(folder, 0o755)  # PostgreSQL has another user
     process = None
@@ -59,11 +58,14 @@ def alone(argv):
     code = 1
     try:
         # pylint: disable-next=consider-using-with
-        process = subprocess.Popen([*NAMESPACES, *argv], env={**os.environ, INSIDE: folder})
+        process = subprocess.Popen(["setpriv", "--pdeathsig", "KILL", *NAMESPACES, *argv], env={**os.environ, INSIDE: folder})
         code = process.wait()
     except KeyboardInterrupt:
         code = 130
     finally:
+        # A second Ctrl-C would leave the rest here.
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, signal.SIG_IGN)
         if process and process.poll() is None:
             # Ctrl-C went to it as well.
             try:
