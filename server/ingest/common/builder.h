@@ -27,7 +27,8 @@ struct ingest_builder {
     bool failed;
     size_t room_threads, room_images;   /* of the report's lists */
     size_t n_threads_cut, n_images_cut; /* refused by ingest_add_thread(), ingest_add_image() */
-    const char *const *leave; /* arrays that ingest_json_load() leaves as texts, see json_scan_load_leaving(); NULL: none */
+    const char *const *
+        leave; /* arrays that ingest_json_load() leaves as texts, see json_scan_load_leaving(); NULL: none */
 };
 
 struct ingest_builder ingest_builder_make(struct report *report, struct fz_arena *arena,
