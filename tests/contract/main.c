@@ -139,7 +139,12 @@ void
 contract_sql(struct contract *c, const char *sqlite, const char *postgresql)
 {
     struct sql *sql = NULL;
-    assert_ok(c, sql_open(c->url, false, &sql, &c->err));
+    char direct[512];
+    /* Beside the pooler, which may keep a connection through whatever the script does to all others. */
+    if (pooler)
+        snprintf(direct, sizeof(direct), "postgresql://framezero@/%s%s", c->database,
+                 strchr(postgresql_url, '?') ? strchr(postgresql_url, '?') : "");
+    assert_ok(c, sql_open(pooler ? direct : c->url, false, &sql, &c->err));
     assert_ok(c, sql_script(sql, postgresql_url ? postgresql : sqlite, &c->err));
     sql_close(sql);
 }

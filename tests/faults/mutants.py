@@ -80,17 +80,17 @@ MUTANTS = [
      [("storage/sql/postgresql.c", "    PQclear(result);\n    return code;\n}\n\nstatic void\npg_rollback",
        "    PQclear(result);\n    fz_ignore(code);\n    return FZ_OK;\n}\n\nstatic void\npg_rollback")], "ledger, commits that are cut"),
     ("no sync of a blob",
-     [("storage/blob/blob_file.c", "    else if (!there)\n        code = sync_fd(fd, err);\n", "")], "power"),
+     [("storage/blob/blob_file.c", "    else if (!there)\n        code = blob_io_sync(fd, err);\n", "")], "power"),
     ("no sync of a blob's folder",
      [("storage/blob/blob_file.c", "    /* Even if it was there: whoever put it may not have come as far as this. */\n"
        "    if (code == FZ_OK)\n        code = fz_file_sync_parent(path, err);\n", "")], "power"),
     ("no sync of new folders of blobs",
      [("storage/blob/blob_file.c", "    return fz_file_sync_parent(at, err); /* DIR, which holds ab */", "    return FZ_OK;")], "power"),
     ("a blob's name before its bytes",
-     [("storage/blob/blob_file.c", "    else if (!there)\n        code = sync_fd(fd, err);\n    if (code == FZ_OK && !there && "
-       "!link_fd(fd, path))\n        code = copy_fd(blobs, fd, path, err);\n",
-       "    if (code == FZ_OK && !there && !link_fd(fd, path))\n        code = copy_fd(blobs, fd, path, err);\n"
-       "    if (code == FZ_OK && !there)\n        fz_ignore(sync_fd(-1, err));\n")], "power"),
+     [("storage/blob/blob_file.c", "    else if (!there)\n        code = blob_io_sync(fd, err);\n    if (code == FZ_OK && !there && "
+       "!blob_io_link(fd, path))\n        code = blob_io_copy(blobs->dir, fd, path, true, err);\n",
+       "    if (code == FZ_OK && !there && !blob_io_link(fd, path))\n        code = blob_io_copy(blobs->dir, fd, path, true, err);\n"
+       "    if (code == FZ_OK && !there)\n        fz_ignore(blob_io_sync(-1, err));\n")], "power"),
     ("no fence at the finish",
      [("storage/store_jobs.c", "FROM jobs WHERE id = $1 AND fence = $2%s", "FROM jobs WHERE id = $1 AND $2 = $2%s")], "contract jobs"),
     ("no new fence for what is taken from a dead worker",
@@ -234,14 +234,29 @@ def try_mutant(tree, edits, test):
         restore(before)
 
 
+def check():
+    """Each text that a mutant replaces is in the tree: code that changes takes its mutants along."""
+    bad = 0
+    for name, edits, _ in MUTANTS:
+        for file, text, _ in edits:
+            with open(os.path.join(TOP, file), encoding="utf-8") as f:
+                if text not in f.read():
+                    print(f"{file}: the mutant '{name}' does not find its text any more: correct it in tests/faults/mutants.py")
+                    bad += 1
+    return 1 if bad else 0
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--tree", default=os.path.join(TOP, "build", "mutants"))
     parser.add_argument("--list", action="store_true")
+    parser.add_argument("--check", action="store_true", help="only whether the mutants fit the tree")
     parser.add_argument("--without-check", action="store_true", help="do not run the tests without a defect first")
     parser.add_argument("names", nargs="*", help="parts of names")
     options = parser.parse_args()
     chosen = [m for m in MUTANTS if not options.names or any(n in m[0] for n in options.names)]
+    if options.check:
+        return check()
     if options.list:
         print("\n".join(f"{name}: {test}" for name, _, test in chosen))
         return 0
