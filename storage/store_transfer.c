@@ -38,14 +38,6 @@ struct transfer {
     size_t n_tables;
 };
 
-static void
-tell(const struct transfer *t, enum store_transfer_step step, const char *what, uint64_t done,
-     uint64_t total)
-{
-    if (t->watch && t->watch->on_progress)
-        t->watch->on_progress(t->watch->user, step, what, done, total);
-}
-
 /* ---- the two databases ---- */
 
 static enum fz_code
@@ -128,7 +120,7 @@ run_later(struct transfer *t, struct sql *tx, const char *query, bool is_shown,
     code = sql_list_done(&list, code, &items, &n);
     for (size_t i = 0; code == FZ_OK && i < n; i++) {
         if (is_shown)
-            tell(t, STORE_TRANSFER_INDEX, items[i].what, i, n);
+            store_transfer_tell(t->watch, STORE_TRANSFER_INDEX, items[i].what, i, n);
         code = sql_script(tx, items[i].statement, err);
         if (code != FZ_OK)
             fz_wrap(err, "%s", items[i].what);
@@ -193,9 +185,10 @@ finish(struct transfer *t, struct fz_error *err)
                          err);
     if (code == FZ_OK)
         code = sql_script(tx, "DROP TABLE transfer_tables; DROP TABLE transfer_later", err);
+    /* Before the commit: what failed after it would make a complete copy look like one that is not. */
     if (code == FZ_OK)
-        code = sql_commit(&tx, err);
-    return code == FZ_OK ? sql_script(t->to, "ANALYZE", err) : code;
+        code = sql_script(tx, "ANALYZE", err);
+    return code == FZ_OK ? sql_commit(&tx, err) : code;
 }
 
 /* ---- the tables ---- */

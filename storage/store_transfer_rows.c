@@ -12,12 +12,12 @@ enum { ROWS_MAX = 64, STATEMENT_BYTES = 4 << 20, COMMIT_BYTES = 16 << 20, COMMIT
 enum { FETCH_FIRST = 16, FETCH_MAX = 4096, FETCH_BYTES = 4 << 20 };
 enum { WATCH_ROWS = 1000, QUERY = 8192 };
 
-static void
-tell(const struct store_transfer_watch *watch, enum store_transfer_step step, const char *table,
-     uint64_t done, uint64_t total)
+void
+store_transfer_tell(const struct store_transfer_watch *watch, enum store_transfer_step step,
+                    const char *what, uint64_t done, uint64_t total)
 {
     if (watch && watch->on_progress)
-        watch->on_progress(watch->user, step, table, done, total);
+        watch->on_progress(watch->user, step, what, done, total);
 }
 
 /* ---- the copy ---- */
@@ -128,7 +128,7 @@ copy_rows(struct copy *c, struct sql_rows *rows, uint64_t total,
             code = insert(c, err);
         if (code == FZ_OK && (c->n_tx_rows >= COMMIT_ROWS || c->n_tx_bytes >= COMMIT_BYTES)) {
             code = commit(c, err);
-            tell(watch, STORE_TRANSFER_COPY, c->table->name, c->done, total);
+            store_transfer_tell(watch, STORE_TRANSFER_COPY, c->table->name, c->done, total);
         }
     }
     return code == FZ_OK ? commit(c, err) : code;
@@ -152,7 +152,7 @@ store_transfer_copy(struct sql *from, struct sql *to, const struct store_transfe
     if (code == FZ_OK)
         code = copy_rows(&c, &rows, total, watch, err);
     if (code == FZ_OK)
-        tell(watch, STORE_TRANSFER_COPY, table->name, c.done, total);
+        store_transfer_tell(watch, STORE_TRANSFER_COPY, table->name, c.done, total);
     else
         fz_wrap(err, "%s, row %llu", table->name,
                 (unsigned long long)(c.done + c.n_tx_rows + c.n_rows));
@@ -220,7 +220,8 @@ sum_rows(struct summing *s, struct sql_rows *rows, uint64_t *ret_bytes, struct f
     while (sql_row(rows, &code, err)) {
         *ret_bytes += add_row(&s->sum, rows, s->table);
         if (s->sum.n_rows % WATCH_ROWS == 0)
-            tell(s->watch, STORE_TRANSFER_COMPARE, s->table->name, s->sum.n_rows, s->total);
+            store_transfer_tell(s->watch, STORE_TRANSFER_COMPARE, s->table->name, s->sum.n_rows,
+                                s->total);
     }
     return code;
 }

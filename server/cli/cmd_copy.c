@@ -193,7 +193,7 @@ const struct command_spec cmd_copy = {
     .name = "copy",
     .summary = "the database to PostgreSQL, symbol files to another place",
     .operands = "",
-    .required = "--to URL",
+    .required = "--to URL | --blobs-to URL",
     .description =
         "With --to, copy a database of SQLite into an empty database of PostgreSQL. Stop the "
         "server "

@@ -48,8 +48,8 @@ acquire_lock(const char *database_path, int *ret_fd, struct fz_error *err)
         lock.l_type = F_WRLCK;
         fz_ignore(fcntl(fd, F_GETLK, &lock) != 0); /* only for the message */
         return fz_fail(err, FZ_E_CONFLICT,
-                       "another framezero serve (process %d) uses the database %s; one serve at a "
-                       "time: stop it or give another --data",
+                       "another framezero (process %d) uses the database %s; one serve or copy at "
+                       "a time: stop it or give another --data",
                        (int)lock.l_pid, database_path);
     }
     *ret_fd = fd;

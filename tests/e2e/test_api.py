@@ -307,7 +307,7 @@ class Serving(unittest.TestCase):
             done = subprocess.run([BINARY, "serve", "--data", server.data, "--listen", f"127.0.0.1:{free_port()}"],
                                   capture_output=True, text=True, timeout=60)
             self.assertEqual(done.returncode, 1)
-            self.assertIn(f"another framezero serve (process {server.serving_pid})", done.stderr)
+            self.assertIn(f"another framezero (process {server.serving_pid})", done.stderr)
 
     def test_port_in_use(self):
         with Server(BINARY, workers=0) as server, tempfile.TemporaryDirectory() as data:

@@ -170,7 +170,7 @@ class Copy(unittest.TestCase):
 
     def test_refused(self):
         with LiteServer(BINARY, workers=1, data=self.data):
-            self.assertIn("another framezero serve", self.copy(code=1))
+            self.assertIn("another framezero (process", self.copy(code=1))
         self.assertIn("--to or --blobs-to", self.run_command("copy", "--data", self.data, code=2))
         self.assertIn("pg_dump", self.run_command("copy", "--data", self.data, "--from", self.new, "--to", self.new, code=1))
         self.assertIn("the old database", self.run_command("copy", "--data", self.data, "--from", f"sqlite:{self.top}/none.db", "--to", self.new, code=1))
