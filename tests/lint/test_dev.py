@@ -70,6 +70,31 @@ class DevTest(unittest.TestCase):
                                for uri in uris)
                 self.assertEqual(done.stdout, want)
 
+    def test_rerun(self):
+        """What failed in a run of all tests: the next run's result decides, unless too many failed or it is not known which."""
+        function = subprocess.run(["sed", "-n", "/^rerun_failed()/,/^}/p", DEV], capture_output=True, text=True, check=True).stdout
+        script = function + """
+            say() { printf '%s\\n' "$*" >&2; }
+            ctest() { echo "ctest $*"; return "$result"; }
+            set -euo pipefail
+            if rerun_failed; then echo passed; else echo failed; fi"""
+        again = "ctest --preset dev --rerun-failed --parallel 1\n"
+        for name, log, result, want, said in [
+                ("passes alone", "4:e2e.a\n17:unit.b\n", 0, again + "passed\n", "e2e.a, unit.b"),
+                ("fails again", "4:e2e.a\n", 8, again + "failed\n", "once more, alone: e2e.a\n"),
+                ("too many", "1:a\n2:b\n3:c\n4:d\n", 0, "failed\n", ""),
+                ("none is named", "", 0, "failed\n", ""),
+                ("no file", None, 0, "failed\n", "")]:
+            with self.subTest(name), tempfile.TemporaryDirectory() as top:
+                folder = pathlib.Path(top, "build/dev/Testing/Temporary")
+                folder.mkdir(parents=True)
+                if log is not None:
+                    folder.joinpath("LastTestsFailed.log").write_text(log)
+                done = subprocess.run(["bash", "-c", script], env={**os.environ, "top": top, "preset": "dev", "result": str(result)},
+                                      capture_output=True, text=True)
+                self.assertEqual((done.returncode, done.stdout), (0, want), done.stderr)
+                self.assertIn(said, done.stderr)
+
     def test_usage(self):
         self.assertEqual(run("--help").returncode, 0)
         self.assertIn("serve [ARGS]", run("--help").stdout)
