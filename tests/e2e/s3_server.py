@@ -352,11 +352,14 @@ class Server(ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 64
 
-    def __init__(self, port=0, store=None, page=1000, host="127.0.0.1"):
+    def __init__(self, port=0, store=None, page=1000, host="127.0.0.1", tls=None):
+        """tls: a server context; the handshake is part of a connection's own thread."""
         super().__init__((host, port), Handler)
         self.store, self.page = store or Store(), page
         self.port = self.server_address[1]
-        self.url = f"http://{host}:{self.port}"
+        self.url = f"http{'s' if tls else ''}://{host}:{self.port}"
+        if tls:
+            self.socket = tls.wrap_socket(self.socket, server_side=True, do_handshake_on_connect=False)
         self.connections = set()
 
     def handle_error(self, request, client_address):

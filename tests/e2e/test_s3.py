@@ -19,8 +19,10 @@ _parser.add_argument("--outage", type=float, default=7.5)
 _parser.add_argument("--store", default="small")
 _chosen, sys.argv[1:] = _parser.parse_known_args()
 
+import s3_server  # noqa: E402
 from case import BINARY, CLIENTS, FolderCase, main, report, until  # noqa: E402
 from framezero import Server, new_database  # noqa: E402
+from receivers import certificate, tls_context  # noqa: E402
 from s3_stores import STORES  # noqa: E402
 from symbol_files import sample  # noqa: E402
 
@@ -129,6 +131,26 @@ class OneMachine(S3Case):
             self.assertEqual(done.returncode, 1, done.stderr)
             self.assertIn(want, done.stderr)
             self.assertLess(time.monotonic() - started, 20)
+
+    def test_tls(self):
+        """An endpoint with a certificate of the company's own: refused, unless the URL names it."""
+        cert, key = certificate(self.folder)
+        other = certificate(os.path.dirname(self.write("other/x", b"")))[0]
+        tls = s3_server.Server(tls=tls_context((cert, key))).start()
+        self.addCleanup(tls.kill)
+        for ca in ("", other):
+            blobs = tls.blobs("one", **({"ca_file": ca} if ca else {}))
+            done = subprocess.run([BINARY, "serve", "--data", self.path("data"), "--listen", "127.0.0.1:0", "--limit", "database_wait_s=1",
+                                   "--blobs", blobs], check=False, capture_output=True, text=True, timeout=60, env=self.env)
+            self.assertEqual(done.returncode, 1, done.stderr)
+            self.assertIn("certificate", done.stderr)
+            self.assertEqual((tls.store.log, tls.store.objects), ([], {}), "nothing was sent")
+        self.blobs = ("--blobs", tls.blobs("one", ca_file=cert))
+        server = self.serve(database="sqlite:" + self.path("db"))
+        status, answer = self.upload(server)
+        self.assertEqual(status, 201, answer)
+        self.expect_names(self.report(server, "?wait=30"))
+        self.assertTrue(tls.store.objects)
 
     def test_waits(self):
         """A store that starts later than the server."""
