@@ -26,7 +26,8 @@ struct store; /* opaque */
 /* ---- opening ---- */
 
 /* "sqlite:PATH" or "postgresql://..." (also "postgres://"). MALFORMED: the URL; UNAVAILABLE: cannot
- * connect; CONFLICT: the schema is older than this program (run store_migrate) or newer (refused).
+ * connect; CONFLICT: the schema is older than this program (run store_migrate) or newer (refused,
+ * unless it was only expanded: store_migrate.h).
  */
 FZ_MUST_CHECK enum fz_code store_open(const char *database_url, struct store **ret,
                                       struct fz_error *err);

@@ -17,19 +17,35 @@ table_for(const struct sql *sql, size_t *ret_n)
     return lite ? migrations_sqlite : migrations_postgresql;
 }
 
-/* Compare what was applied with what this program holds. *ret_version is the newest applied one. */
+/* Whether a migration of a newer program only adds what older ones need not know: NNNN_expand_WHAT.sql. */
+static bool
+is_expansion(struct fz_span name)
+{
+    static const char after_number[] = "_expand_";
+    size_t digits = 0;
+    while (digits < name.len && name.data[digits] >= '0' && name.data[digits] <= '9')
+        digits++;
+    return digits > 0 && fz_span_begins(fz_span_from(name, digits), after_number);
+}
+
+/*
+ * Compare what was applied with what this program holds. *ret_version is the newest applied one that it holds. With `may_expand`
+ * a newer database is taken as well, as long as it was only expanded.
+ */
 static enum fz_code
-check_applied(struct sql *sql, int64_t *ret_version, struct fz_error *err)
+check_applied(struct sql *sql, bool may_expand, int64_t *ret_version, struct fz_error *err)
 {
     size_t n;
     const struct store_migration *table = table_for(sql, &n);
     FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
     enum fz_code code =
-        sql_query(sql, "SELECT version, checksum FROM schema_migrations ORDER BY version", NULL, 0,
+        sql_query(sql, "SELECT version, checksum, name FROM schema_migrations ORDER BY version", NULL, 0,
                   &rows, err);
     int64_t last = 0;
     while (sql_row(&rows, &code, err)) {
         int64_t version = sql_col_int(&rows, 0);
+        if (may_expand && version > 0 && (uint64_t)version > n && is_expansion(sql_col_bytes(&rows, 2)))
+            continue;
         /* An older program must not write to a schema that it does not know. */
         if (version < 1 || (uint64_t)version > n)
             return fz_fail(err, FZ_E_CONFLICT,
@@ -85,7 +101,7 @@ store_migrate_check(struct sql *sql, struct fz_error *err)
     int64_t version = 0;
     enum fz_code code = has_table(sql, "schema_migrations", &there, err);
     if (code == FZ_OK && there)
-        code = check_applied(sql, &version, err);
+        code = check_applied(sql, true, &version, err);
     if (code == FZ_OK && (uint64_t)version < n)
         return fz_fail(err, FZ_E_CONFLICT,
                        "the database has schema version %lld, this program needs %zu: run the "
@@ -144,7 +160,7 @@ apply_missing(struct sql *sql, unsigned *ret_applied, struct fz_error *err)
         code = sql_script(tx, ledger, err);
     if (code == FZ_OK)
         /* Again under the lock: another process may have migrated meanwhile. */
-        code = check_applied(tx, &version, err);
+        code = check_applied(tx, false, &version, err);
     for (size_t i = (size_t)version; code == FZ_OK && i < n; i++) {
         code = apply(tx, &table[i], err);
         applied++;

@@ -30,6 +30,38 @@ test_newer_is_refused(void **state)
     assert_non_null(strstr(c->err.text, "use a newer framezero"));
 }
 
+/* A newer program's migrations that only add: this one goes on, and does not start. The next one that is no expansion ends it. */
+static void
+test_expanded(void **state)
+{
+    struct contract *c = *state;
+    static const char insert[] =
+        "INSERT INTO schema_migrations (version, name, checksum, applied_ms) VALUES "
+        "(98, '0098_expand_a.sql', 'x', 1), (99, '0099_expand_b.sql', 'x', 1)";
+    static const char *const more[] = {"(100, '0100_expandable.sql', 'x', 1)",
+                                       "(101, '0101_expand.sql', 'x', 1)",
+                                       "(102, '_expand_x.sql', 'x', 1)", "(103, '', 'x', 1)"};
+    contract_sql(c, insert, insert);
+    unsigned n = 0;
+    assert_ok(c, store_check(c->store, &c->err));
+    store_close(contract_open(c));
+    assert_fails(c, FZ_E_CONFLICT, store_migrate(c->url, &n, &c->err));
+    assert_non_null(strstr(c->err.text, "use a newer framezero"));
+    for (size_t i = 0; i < FZ_ARRAY_LEN(more); i++) {
+        char statement[160];
+        struct store *store = NULL;
+        snprintf(statement, sizeof(statement),
+                 "INSERT INTO schema_migrations (version, name, checksum, applied_ms) VALUES %s",
+                 more[i]);
+        contract_sql(c, statement, statement);
+        assert_fails(c, FZ_E_CONFLICT, store_check(c->store, &c->err));
+        assert_fails(c, FZ_E_CONFLICT, store_open(c->url, &store, &c->err));
+        snprintf(statement, sizeof(statement),
+                 "DELETE FROM schema_migrations WHERE version >= 100");
+        contract_sql(c, statement, statement);
+    }
+}
+
 static void
 test_other_content_is_refused(void **state)
 {
@@ -150,6 +182,7 @@ contract_run_migrate(void)
     const struct CMUnitTest tests[] = {
         contract_test(test_again_is_nothing),
         contract_test(test_newer_is_refused),
+        contract_test(test_expanded),
         contract_test(test_other_content_is_refused),
         contract_test(test_open_needs_migrations),
         contract_test(test_many_at_once),
