@@ -39,12 +39,13 @@ check_applied(struct sql *sql, bool may_expand, int64_t *ret_version, struct fz_
     const struct store_migration *table = table_for(sql, &n);
     FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
     enum fz_code code =
-        sql_query(sql, "SELECT version, checksum, name FROM schema_migrations ORDER BY version", NULL, 0,
-                  &rows, err);
+        sql_query(sql, "SELECT version, checksum, name FROM schema_migrations ORDER BY version",
+                  NULL, 0, &rows, err);
     int64_t last = 0;
     while (sql_row(&rows, &code, err)) {
         int64_t version = sql_col_int(&rows, 0);
-        if (may_expand && version > 0 && (uint64_t)version > n && is_expansion(sql_col_bytes(&rows, 2)))
+        if (may_expand && version > 0 && (uint64_t)version > n &&
+            is_expansion(sql_col_bytes(&rows, 2)))
             continue;
         /* An older program must not write to a schema that it does not know. */
         if (version < 1 || (uint64_t)version > n)
