@@ -90,10 +90,10 @@ http_load_look(struct http_load *load, int64_t now_ms)
     int64_t took_ms = now_ms - load->looked_ms;
     if (took_ms >= LOOK_EVERY_MS) {
         double per_s = load->n_left * 1000.0 / (double)took_ms;
-        load->per_s += (per_s - load->per_s) / PART;
+        load->per_s += (per_s - load->per_s) / (double)PART;
         load->n_left = 0;
         load->looked_ms = now_ms;
-        unsigned places = (unsigned)(load->per_s * WAIT_MS / 1000);
+        unsigned places = (unsigned)(load->per_s * (double)WAIT_MS / 1000);
         load->limit = places > load->at_least ? places : load->at_least;
     }
     pthread_mutex_unlock(&load->lock);
