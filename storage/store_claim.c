@@ -20,8 +20,9 @@
 static const unsigned ATTEMPTS_EVER = 20;
 /* No lease and no back-off is longer: a time further ahead was made by another clock. */
 static const int64_t LEASE_MAX_MS = 10 * 60 * 1000, BACK_OFF_MAX_MS = 4 * 3600 * 1000;
-/* As much work as one claim may take, by what jobs cost lately: others have to wait for its end. */
-static const int64_t HOLD_US = 20 * 1000;
+/* As much work as one claim may take, by what jobs cost lately: others have to wait for its end. Fresh reports that are more than that
+ * wait anyway, and what is stored at once costs less for each: a claim that leaves some doubles it for the next one. */
+static const int64_t HOLD_US = 20 * 1000, HOLD_MAX_US = 160 * 1000;
 /* A job that takes longer than this is a long one. */
 static const int64_t LONG_US = 200 * 1000;
 
@@ -36,6 +37,7 @@ struct claim {
     struct store *store;
     const char *worker;
     int64_t now, lease_ms, left_us;
+    int64_t extra_us; /* of left_us: for fresh reports only */
     struct lane *lanes;
     size_t n_lanes;
     int64_t order[3]; /* the rank of each priority */
@@ -204,8 +206,14 @@ claim_lane(struct sql *tx, struct claim *claim, const struct lane *lane, size_t 
     return code;
 }
 
+static bool
+is_fresh_report(const struct lane *lane)
+{
+    return lane->kind == STORE_JOB_REPORT && lane->priority == STORE_FRESH;
+}
+
 /* How many of a lane's jobs to take, of `max`: its part of what is left, and no more than takes
- * HOLD_US, but at least the first one. */
+ * the claim's time, but at least the first one. */
 static size_t
 part_of(const struct claim *claim, const struct lane *lane, size_t max, size_t n_lanes)
 {
@@ -213,8 +221,9 @@ part_of(const struct claim *claim, const struct lane *lane, size_t max, size_t n
     size_t n = (max + n_lanes - 1) / n_lanes;
     int64_t cost = store_fair_cost(&claim->store->fair, lane->kind, lane->project_id);
     /* A cost of 0 is not known yet: the first jobs of a project are not held back for it. */
-    if (cost > 0 && (int64_t)n > claim->left_us / cost)
-        n = claim->left_us > 0 ? (size_t)(claim->left_us / cost) : 0;
+    int64_t left_us = claim->left_us - (is_fresh_report(lane) ? 0 : claim->extra_us);
+    if (cost > 0 && (int64_t)n > left_us / cost)
+        n = left_us > 0 ? (size_t)(left_us / cost) : 0;
     /* A claim that takes nothing although there is work would be made again at once. */
     return n == 0 && claim->n == 0 ? 1 : n;
 }
@@ -320,6 +329,26 @@ claim_in_transaction(struct claim *claim, size_t max, struct fz_error *err)
     return code == FZ_OK ? sql_commit(&tx, err) : code;
 }
 
+/* Are there fresh reports that the claim has left? */
+static bool
+is_cut(const struct claim *claim)
+{
+    for (size_t i = 0; i < claim->n_lanes; i++) {
+        if (is_fresh_report(&claim->lanes[i]) && !claim->lanes[i].is_done)
+            return true;
+    }
+    return false;
+}
+
+static void
+set_hold(struct store *store, bool was_cut)
+{
+    int64_t hold_us = store->claim_us;
+    store->hold_us = hold_us;
+    hold_us = was_cut ? 2 * hold_us : HOLD_US;
+    store->claim_us = hold_us < HOLD_MAX_US ? hold_us : HOLD_MAX_US;
+}
+
 enum fz_code
 store_job_claim(struct store *store, const char *worker, size_t max, int64_t lease_ms,
                 struct store_job *ret, size_t *ret_n, struct fz_error *err)
@@ -331,8 +360,13 @@ store_job_claim(struct store *store, const char *worker, size_t max, int64_t lea
     if (lease_ms < 1)
         lease_ms = 1;
     FZ_CLEANUP(fz_arena_deinit) struct fz_arena arena = fz_arena_make(4 * 1024 * 1024);
-    struct claim claim = {
-        .store = store, .worker = worker, .lease_ms = lease_ms, .left_us = HOLD_US};
+    if (store->claim_us == 0)
+        store->claim_us = HOLD_US;
+    struct claim claim = {.store = store,
+                          .worker = worker,
+                          .lease_ms = lease_ms,
+                          .left_us = store->claim_us,
+                          .extra_us = store->claim_us - HOLD_US};
     enum fz_code code = sql_clock(store->sql, &claim.now, err);
     if (code == FZ_OK)
         /* Before the lanes are looked up, so that this claim finds what is due again. */
@@ -343,6 +377,7 @@ store_job_claim(struct store *store, const char *worker, size_t max, int64_t lea
         return code;
     if (claim.n_lanes == 0 || max == 0) {
         *ret_n = 0;
+        set_hold(store, false);
         /* A worker without work has the time for it. */
         store_sweep_transient(store);
         return FZ_OK;
@@ -357,7 +392,14 @@ store_job_claim(struct store *store, const char *worker, size_t max, int64_t lea
     if (claim.n)
         memcpy(ret, claim.jobs, claim.n * sizeof(*ret));
     *ret_n = claim.n;
+    set_hold(store, is_cut(&claim));
     return FZ_OK;
+}
+
+int64_t
+store_job_hold_ms(const struct store *store)
+{
+    return store->hold_us / 1000;
 }
 
 void

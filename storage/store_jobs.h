@@ -39,6 +39,9 @@ enum { STORE_JOB_ATTEMPTS = 3 };
 FZ_MUST_CHECK enum fz_code store_job_claim(struct store *store, const char *worker, size_t max,
                                            int64_t lease_ms, struct store_job *ret, size_t *ret_n,
                                            struct fz_error *err);
+/* How long the jobs of the last claim were expected to take at most, all together: 20 ms, or more while fresh reports are more than
+ * one claim takes. */
+int64_t store_job_hold_ms(const struct store *store);
 /* How long a claimed job has run, for the shares of projects. In memory only. */
 void store_job_spent(struct store *store, const struct store_job *job, int64_t spent_us);
 /* Whether this connection leaves uploads to others, and reports that are done again where they are

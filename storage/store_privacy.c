@@ -37,27 +37,29 @@ store_project_set_privacy(struct store *store, int64_t id, const struct store_pr
 
 enum fz_code
 store_report_full_body(struct store *store, int64_t project_id, const char *id,
-                       struct fz_arena *arena, struct fz_span *ret, enum store_memory *ret_memory,
-                       struct fz_error *err)
+                       struct fz_arena *arena, struct store_full_body *ret, struct fz_error *err)
 {
     const struct sql_value args[] = {sql_int(project_id), sql_text(id)};
     FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
     if (!store_is_id(id))
         return fz_fail(err, FZ_E_NOT_FOUND, "there is no such report");
-    enum fz_code code =
-        sql_query(store->sql,
-                  "SELECT coalesce(m.body, b.body), CASE WHEN m.body IS NULL THEN r.memory ELSE 0 "
-                  "END FROM reports r JOIN report_bodies b ON b.report_key = r.key LEFT JOIN "
-                  "report_memory m ON m.report_key = r.key WHERE r.project_id = $1 AND r.id = $2",
-                  args, FZ_ARRAY_LEN(args), &rows, err);
+    enum fz_code code = sql_query(
+        store->sql,
+        "SELECT coalesce(m.body, b.body), CASE WHEN m.body IS NULL THEN r.memory ELSE 0 "
+        "END, r.received_ms FROM reports r JOIN report_bodies b ON b.report_key = r.key LEFT JOIN "
+        "report_memory m ON m.report_key = r.key WHERE r.project_id = $1 AND r.id = $2",
+        args, FZ_ARRAY_LEN(args), &rows, err);
     bool row = sql_row(&rows, &code, err);
     if (code != FZ_OK)
         return code;
     if (!row)
         return fz_fail(err, FZ_E_NOT_FOUND, "there is no such report");
-    if (ret_memory)
-        *ret_memory = (enum store_memory)sql_col_int(&rows, 1);
-    return store_unpack(sql_col_bytes(&rows, 0), arena, ret, err);
+    struct store_full_body found = {.memory = (enum store_memory)sql_col_int(&rows, 1),
+                                    .received_ms = sql_col_int(&rows, 2)};
+    code = store_unpack(sql_col_bytes(&rows, 0), arena, &found.bytes, err);
+    if (code == FZ_OK)
+        *ret = found;
+    return code;
 }
 
 /* The body as it was sent moves to its own table. */

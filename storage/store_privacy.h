@@ -37,12 +37,17 @@ FZ_MUST_CHECK enum fz_code store_project_set_privacy(struct store *store, int64_
                                                      const struct store_privacy *privacy,
                                                      struct fz_error *err);
 
+struct store_full_body {
+    struct fz_span bytes;     /* arena */
+    enum store_memory memory; /* what they are */
+    int64_t received_ms;      /* when the report came */
+};
+
 /* The body with its memory, where the project keeps it; else as store_report_body(). For jobs and
- * for tokens that may see memory. *ret_memory (may be NULL) says what the bytes are. */
+ * for tokens that may see memory. */
 FZ_MUST_CHECK enum fz_code store_report_full_body(struct store *store, int64_t project_id,
                                                   const char *id, struct fz_arena *arena,
-                                                  struct fz_span *ret,
-                                                  enum store_memory *ret_memory,
+                                                  struct store_full_body *ret,
                                                   struct fz_error *err);
 
 #endif

@@ -19,6 +19,7 @@ struct store {
     struct blob_store *blobs;            /* borrowed; NULL = not checked */
     bool blob_is_gone;                   /* why store_blob_hold() failed */
     unsigned n_claims;                   /* which kind of job the next claim prefers */
+    int64_t hold_us, claim_us;           /* the time of the last claim's jobs, of the next one's */
     struct store_fair fair;              /* what this worker has done for each project */
     bool no_uploads;                     /* leave them to others */
     int64_t lanes_after;                 /* the next claim looks at projects beyond this one */

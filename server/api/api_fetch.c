@@ -78,9 +78,13 @@ api_fetch(struct api_call *call, const char *id, enum store_report_part part, un
         code = enter(call, size * weight, err);
     if (code != FZ_OK)
         return code;
-    if (part == STORE_REPORT_FULL_BODY)
-        return store_report_full_body(call->store, call->project_id, id, call->arena, ret, NULL,
-                                      err);
+    if (part == STORE_REPORT_FULL_BODY) {
+        struct store_full_body full;
+        code = store_report_full_body(call->store, call->project_id, id, call->arena, &full, err);
+        if (code == FZ_OK)
+            *ret = full.bytes;
+        return code;
+    }
     return part == STORE_REPORT_RESULT
                ? store_report_result(call->store, call->project_id, id, call->arena, ret, err)
                : store_report_body(call->store, call->project_id, id, call->arena, ret, err);

@@ -13,10 +13,23 @@ struct entry {
     uint64_t used;           /* the clock at its last use */
 };
 
+/* An answer to INDEX. */
+struct known {
+    struct fz_uuid uuid;
+    unsigned rank;
+    struct fz_buffer answer; /* owned */
+};
+
+/* More than a report's own images mostly are; of others the worker is asked again. */
+enum { KNOWN_MAX = 64 };
+
 struct child_cache {
     struct entry *entries;
     size_t n, room;
     uint64_t clock, hits, misses;
+    uint64_t claim; /* that `known` is of */
+    struct known known[KNOWN_MAX];
+    size_t n_known;
 };
 
 enum fz_code
@@ -29,11 +42,27 @@ child_cache_create(struct child_cache **ret, struct fz_error *err)
     return FZ_OK;
 }
 
+static void
+forget(struct child_cache *cache)
+{
+    while (cache->n_known > 0)
+        fz_buffer_deinit(&cache->known[--cache->n_known].answer);
+}
+
+void
+child_cache_begin(struct child_cache *cache, uint64_t claim)
+{
+    if (cache->claim != claim)
+        forget(cache);
+    cache->claim = claim;
+}
+
 void
 child_cache_destroy(struct child_cache *cache)
 {
     if (!cache)
         return;
+    forget(cache);
     for (size_t i = 0; i < cache->n; i++)
         sym_index_close(cache->entries[i].index);
     free(cache->entries);
@@ -128,21 +157,46 @@ fetch(struct child *child, const uint8_t *sha256, struct entry **ret, struct fz_
     return code;
 }
 
-/* INDEX, and what the answer says. */
-static enum fz_code
-ask(struct child *child, const struct fz_uuid *uuid, unsigned rank, struct resolve_found *ret,
-    uint8_t ret_sha256[FZ_SHA256_LEN], struct fz_error *err)
+static const struct known *
+find_known(const struct child_cache *cache, const struct fz_uuid *uuid, unsigned rank)
 {
-    static const char *const kinds[PROTO_SLICE_KINDS] = {
-        [PROTO_SLICE_DSYM] = "dsym", [PROTO_SLICE_BINARY] = "binary"};
+    for (size_t i = 0; i < cache->n_known; i++) {
+        if (cache->known[i].rank == rank && fz_uuid_equal(&cache->known[i].uuid, uuid))
+            return &cache->known[i];
+    }
+    return NULL;
+}
+
+/* INDEX; the answer is in the inbox, and is kept. */
+static enum fz_code
+ask(struct child *child, const struct fz_uuid *uuid, unsigned rank, struct fz_error *err)
+{
+    struct child_cache *cache = child->cache;
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer question = fz_buffer_make(0);
     /* Rank 0 is the best file; the next one is asked for where the best has no name. */
     fz_buffer_append(&question, uuid->bytes, sizeof(uuid->bytes));
     proto_put_u8(&question, (uint8_t)rank);
     enum fz_code code = child_ask(child, PROTO_INDEX, &question, PROTO_INDEX_IS, err);
-    if (code != FZ_OK)
+    if (code != FZ_OK || cache->n_known == KNOWN_MAX || find_known(cache, uuid, rank))
         return code;
-    struct fz_reader in = fz_reader_make(child->inbox.body, "answer");
+    struct known *known = &cache->known[cache->n_known];
+    *known = (struct known){.uuid = *uuid, .rank = rank, .answer = fz_buffer_make(0)};
+    fz_buffer_append(&known->answer, child->inbox.body.data, child->inbox.body.len);
+    if (known->answer.failed)
+        fz_buffer_deinit(&known->answer);
+    else
+        cache->n_known++;
+    return FZ_OK;
+}
+
+/* What an answer says. */
+static enum fz_code
+read_answer(struct child *child, struct fz_span answer, struct resolve_found *ret,
+            uint8_t ret_sha256[FZ_SHA256_LEN], struct fz_error *err)
+{
+    static const char *const kinds[PROTO_SLICE_KINDS] = {
+        [PROTO_SLICE_DSYM] = "dsym", [PROTO_SLICE_BINARY] = "binary"};
+    struct fz_reader in = fz_reader_make(answer, "answer");
     uint8_t state = fz_read_u8(&in);
     struct fz_span hash = fz_read_bytes(&in, FZ_SHA256_LEN);
     uint8_t kind = fz_read_u8(&in);
@@ -164,12 +218,25 @@ child_cache_find(void *user, const struct report_image *image, unsigned rank,
                  struct resolve_found *ret, struct fz_error *err)
 {
     struct child *child = user;
+    struct child_cache *cache = child->cache;
     uint8_t sha256[FZ_SHA256_LEN];
-    enum fz_code code = ask(child, &image->uuid, rank, ret, sha256, err);
+    const struct known *known = find_known(cache, &image->uuid, rank);
+    enum fz_code code = known ? FZ_OK : ask(child, &image->uuid, rank, err);
+    if (code == FZ_OK)
+        code = read_answer(child, known ? fz_buffer_span(&known->answer) : child->inbox.body, ret,
+                           sha256, err);
     if (code != FZ_OK)
         return code;
-    struct child_cache *cache = child->cache;
     struct entry *entry = find(cache, sha256);
+    if (!entry && known) {
+        /* Only what the worker has named last can be fetched. */
+        code = ask(child, &image->uuid, rank, err);
+        if (code == FZ_OK)
+            code = read_answer(child, child->inbox.body, ret, sha256, err);
+        if (code != FZ_OK)
+            return code;
+        entry = find(cache, sha256);
+    }
     if (entry) {
         cache->hits++;
     } else {

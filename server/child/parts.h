@@ -53,9 +53,12 @@ FZ_MUST_CHECK enum fz_code child_cache_create(struct child_cache **ret, struct f
 void child_cache_destroy(struct child_cache *cache);
 /* Between reports: close what is over the room. Within one, all stay open. */
 void child_cache_trim(struct child_cache *cache);
+/* A report of a claim: what is known of another claim is forgotten. */
+void child_cache_begin(struct child_cache *cache, uint64_t claim);
 /*
- * A resolve_find_fn: asks the worker each time which file is the best now, so that a new symbol file counts at once, and
- * fetches its index only if it is not open here. Borrowed until the next trim; texts are in child->arena.
+ * A resolve_find_fn: asks the worker which file is the best now, once for all reports of a claim: a symbol file that comes later is
+ * found by the end of their jobs (storage/store_finish.c). Fetches its index only if it is not open here. Borrowed until the next trim;
+ * texts are in child->arena.
  */
 FZ_MUST_CHECK enum fz_code child_cache_find(void *child, const struct report_image *image,
                                             unsigned rank, struct resolve_found *ret,

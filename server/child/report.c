@@ -234,6 +234,7 @@ child_symbolicate(struct child *child, struct fz_error *err)
     const char *group_rules = proto_get_text(&in, PROTO_RULES_MAX, &arena);
     bool is_scrubbed = fz_read_u8(&in) != 0;
     const char *scrub_rules = proto_get_text(&in, PROTO_REDACT_MAX, &arena);
+    child_cache_begin(child->cache, fz_read_u64(&in));
     struct resolve_options options;
     enum fz_code code = fz_read_done(&in, err);
     if (code == FZ_OK)

@@ -20,7 +20,9 @@
  *                         them, text entries that redact them, text
  *                         reader of the report (ingest_parse_as()),
  *                         text rules of grouping, u8 whether texts are
- *                         scrubbed, text rules of that
+ *                         scrubbed, text rules of that, u64 number of
+ *                         the claim: until it changes, answers to
+ *                         INDEX hold
  *   GROUP         worker  text rules of grouping                           a report that was
  *                                                                          symbolicated, result
  *   READ_SYMBOLS  worker  text file name                                   upload; a BCSymbolMap
@@ -68,7 +70,7 @@
 #include "symbolicator/symbolicator.h"
 
 enum {
-    PROTO_VERSION = 6,      /* changes with any message or with struct limits */
+    PROTO_VERSION = 7,      /* changes with any message or with struct limits */
     PROTO_EXIT_VERSION = 3, /* exit code of a child that is of another version */
     PROTO_FD = 3,           /* the child's end of the socket */
     PROTO_PACKET_MAX = 128 * 1024,

@@ -15,7 +15,7 @@
 #include "storage/store_retention.h"
 
 enum {
-    JOB_BATCH = 8,
+    JOB_BATCH = 32,
     JOB_LEASE_MS = 60 * 1000,
     JOB_BEAT_MS = 20 * 1000,
     JOB_CHILD_REPORTS = 1000, /* a report child is replaced after so many */
@@ -62,11 +62,18 @@ struct worker_handed {
     char names[WORKER_HANDED][FZ_SHA256_TEXT];
 };
 
-/* The file that a child fills with its results, one after the other. */
-struct worker_result {
+/* A file in memory that a child gets with each report: the report, or what it fills with its results. */
+struct worker_file {
     int fd;    /* -1 = none */
     pid_t pid; /* of the child that it was made for, and its project */
     int64_t project_id;
+};
+
+/* The project of the reports at hand, as it was after they were claimed. */
+struct worker_project {
+    int64_t id;            /* 0 = none */
+    struct fz_arena arena; /* of its texts */
+    struct store_project row;
 };
 
 /* What worker_seal() has done since it was logged last. */
@@ -92,6 +99,7 @@ struct worker {
     struct blob_store *blobs;
     struct store_job held[JOB_BATCH]; /* claimed; [0] runs */
     size_t n_held;
+    uint64_t n_claims;
     struct job_made made[JOB_BATCH]; /* of one project */
     size_t n_made;
     bool may_forget;    /* the database went away: it may know of leases of ours that we do not */
@@ -106,7 +114,8 @@ struct worker {
     struct worker_retention retention;
     int64_t trimmed_ms;         /* monotonic: when learned names were counted last */
     struct child_process child; /* that reads reports */
-    struct worker_result result;
+    struct worker_file report, result;
+    struct worker_project project;
     struct child_process_backoff backoff;
     struct worker_verify verify;
     struct worker_handed handed;
@@ -125,8 +134,9 @@ FZ_MUST_CHECK enum fz_code job_beat(struct worker *worker, struct fz_error *err)
  */
 FZ_MUST_CHECK enum fz_code job_report(struct worker *worker, struct job_end *end,
                                       struct fz_error *err);
-/* Let go of worker->result. */
-void job_result_drop(struct worker *worker);
+/* Let go of what is kept for the next report: files, and from each claim to the next one the project. */
+void job_files_drop(struct worker *worker);
+void job_project_drop(struct worker *worker);
 /* Do the job and store its result; failures as above. */
 FZ_MUST_CHECK enum fz_code job_upload(struct worker *worker, const struct store_job *job,
                                       struct job_result *ret, bool *ret_died, struct fz_error *err);

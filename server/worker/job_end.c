@@ -3,7 +3,7 @@
  *
  * Reports that were read wait for a moment, so that several are stored in one transaction: it is
  * one sync of the disk, and counts that they have in common are written once. What a report waits is
- * bounded by MADE_WAIT_MS and the next job, or the next tick of a child that works for long.
+ * bounded by the time of its claim and the next job, or the next tick of a child that works for long.
  */
 #include <stdio.h>
 #include <string.h>
@@ -13,13 +13,7 @@
 #include "base/time.h"
 #include "server/worker/job.h"
 
-enum {
-    QUOTED = 400,
-    USED = 64,
-    MADE_WAIT_MS = 20,
-    MADE_BYTES = 64 * 1024 * 1024,
-    POSTPONE_MS = 1500
-};
+enum { QUOTED = 400, USED = 64, MADE_BYTES = 64 * 1024 * 1024, POSTPONE_MS = 1500 };
 
 static enum metrics_job_result
 end_failed(struct worker *w, const struct store_job *job, enum fz_code code, bool died,
@@ -109,7 +103,7 @@ job_made_is_due(const struct worker *w, const struct store_job *next)
     return w->n_made == JOB_BATCH ||
            (w->n_made > 0 &&
             (w->made[0].end.job.project_id != next->project_id || n_bytes > MADE_BYTES ||
-             fz_time_monotonic_ms() - w->made[0].made_ms > MADE_WAIT_MS));
+             fz_time_monotonic_ms() - w->made[0].made_ms > store_job_hold_ms(w->store)));
 }
 
 void

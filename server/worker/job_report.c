@@ -11,9 +11,12 @@
 #include "server/worker/job.h"
 #include "storage/store_learned.h"
 
-enum { SLICE_RANKS_MAX = 16 }; /* files of one UUID that are looked through for a kind */
-/* The file of a larger result is not kept. */
-enum { RESULT_KEPT = 1024 * 1024 };
+enum {
+    SLICE_RANKS_MAX = 16, /* files of one UUID that are looked through for a kind */
+    PROJECT_BYTES = 1024 * 1024
+};
+/* The file of a larger report or result is not kept. */
+enum { FILE_KEPT = 1024 * 1024 };
 
 /* The index that the child was offered last: it can fetch no other. */
 struct answers {
@@ -202,34 +205,101 @@ read_result(struct worker *w, int result_fd, int64_t rules_version, struct job_m
     return code;
 }
 
+/* ---- files that are kept --------------------------------------------------------------------- */
+
+static void
+drop_file(struct worker_file *file)
+{
+    if (file->fd >= 0)
+        close(file->fd);
+    *file = (struct worker_file){.fd = -1};
+}
+
+void
+job_files_drop(struct worker *w)
+{
+    drop_file(&w->report);
+    drop_file(&w->result);
+}
+
+/*
+ * A file for the child that runs, at its start. It is kept for the child's next report: to make the pages of one anew for each,
+ * and to give them back, took an eighth of a child's time for a report of 120 KB. What an earlier report left in it is of the same
+ * project, and is read only by a child's word.
+ */
+static enum fz_code
+ready_file(const struct worker *w, struct worker_file *file, struct fz_error *err)
+{
+    if (file->pid != w->child.pid || file->project_id != w->child.project_id)
+        drop_file(file);
+    if (file->fd >= 0)
+        return lseek(file->fd, 0, SEEK_SET) == 0
+                   ? FZ_OK
+                   : fz_fail_errno(err, "cannot go to the start of a memory file");
+    enum fz_code code = children_file_make((struct fz_span){NULL, 0}, &file->fd, err);
+    file->pid = w->child.pid;
+    file->project_id = w->child.project_id;
+    return code;
+}
+
+/* The report's bytes in w->report, which is as long as they are. */
+static enum fz_code
+fill_report(struct worker *w, struct fz_span raw, struct fz_error *err)
+{
+    enum fz_code code = ready_file(w, &w->report, err);
+    if (code == FZ_OK)
+        code = fz_file_write_fd(w->report.fd, raw, err);
+    if (code == FZ_OK && ftruncate(w->report.fd, (off_t)raw.len) != 0)
+        return fz_fail_errno(err, "cannot cut a memory file");
+    return code;
+}
+
+/* ---- the project ----------------------------------------------------------------------------- */
+
+void
+job_project_drop(struct worker *w)
+{
+    fz_arena_deinit(&w->project.arena);
+    w->project.id = 0;
+}
+
+/* Read once for all reports of a claim: what changes in it later counts for reports that are claimed later. */
+static enum fz_code
+find_project(struct worker *w, int64_t id, struct fz_error *err)
+{
+    if (w->project.id == id)
+        return FZ_OK;
+    job_project_drop(w);
+    w->project.arena = fz_arena_make(PROJECT_BYTES);
+    enum fz_code code = store_project_by_id(w->store, id, &w->project.arena, &w->project.row, err);
+    w->project.id = code == FZ_OK ? id : 0;
+    return code;
+}
+
+/* ---- the child ------------------------------------------------------------------------------- */
+
 /* Hand the report to the child. */
 static enum fz_code
-send_report(struct worker *w, const struct store_job *job, int result_fd, struct fz_arena *arena,
+send_report(struct worker *w, const struct store_job *job, struct fz_arena *arena,
             int64_t *ret_rules_version, struct fz_error *err)
 {
-    struct store_report row;
-    struct store_project project;
-    enum store_memory memory = STORE_MEMORY_UNKNOWN;
-    struct fz_span raw;
-    enum fz_code code = store_project_by_id(w->store, job->project_id, arena, &project, err);
+    struct store_full_body raw;
+    enum fz_code code = find_project(w, job->project_id, err);
     if (code == FZ_OK)
-        code = store_report_get(w->store, job->project_id, job->subject, arena, &row, err);
+        code = store_report_full_body(w->store, job->project_id, job->subject, arena, &raw, err);
     if (code == FZ_OK)
-        code = store_report_full_body(w->store, job->project_id, job->subject, arena, &raw, &memory,
-                                      err);
-    FZ_CLEANUP(fz_closep) int report_fd = -1;
-    if (code == FZ_OK)
-        code = children_file_make(raw, &report_fd, err);
+        code = fill_report(w, raw.bytes, err);
     if (code != FZ_OK)
         return code;
+    struct store_project project = w->project.row;
     /* What is 0 in memory that was removed is not a value. */
-    if (memory == STORE_MEMORY_REMOVED)
+    if (raw.memory == STORE_MEMORY_REMOVED)
         project.privacy.values = false;
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer body = fz_buffer_make(0);
     /* The order of child_symbolicate() in server/child/report.c. */
     proto_put_text(&body, job->subject, PROTO_TEXT_MAX);
     proto_put_text(&body, project.name, PROTO_TEXT_MAX);
-    proto_put_u64(&body, (uint64_t)row.received_ms);
+    proto_put_u64(&body, (uint64_t)raw.received_ms);
     proto_put_text(&body, project.cut_prefixes, PROTO_PREFIXES_MAX);
     proto_put_u8(&body, w->config->learned != WORKER_LEARNED_OFF);
     proto_put_u8(&body, project.privacy.values);
@@ -239,8 +309,9 @@ send_report(struct worker *w, const struct store_job *job, int result_fd, struct
     proto_put_text(&body, project.rules, PROTO_RULES_MAX);
     proto_put_u8(&body, project.scrub.is_on);
     proto_put_text(&body, project.scrub.rules, PROTO_REDACT_MAX);
+    proto_put_u64(&body, w->n_claims);
     *ret_rules_version = project.rules_version;
-    int fds[PROTO_FDS_MAX] = {report_fd, result_fd};
+    const int fds[PROTO_FDS_MAX] = {w->report.fd, w->result.fd};
     return child_process_send(&w->child, PROTO_SYMBOLICATE, &body, fds, 2, err);
 }
 
@@ -304,34 +375,6 @@ copy_info(struct worker *w, int64_t project_id, const struct proto_info *info,
     return FZ_OK;
 }
 
-void
-job_result_drop(struct worker *w)
-{
-    if (w->result.fd >= 0)
-        close(w->result.fd);
-    w->result = (struct worker_result){.fd = -1};
-}
-
-/*
- * The file for the result of the child that runs. It is kept for the child's next report: to make the pages of one anew for each,
- * and to give them back, took an eighth of a child's time for a report of 120 KB. What an earlier report left in it is of the same
- * project, and is read only by a child's word.
- */
-static enum fz_code
-result_file(struct worker *w, struct fz_error *err)
-{
-    if (w->result.pid != w->child.pid || w->result.project_id != w->child.project_id)
-        job_result_drop(w);
-    if (w->result.fd >= 0)
-        return lseek(w->result.fd, 0, SEEK_SET) == 0
-                   ? FZ_OK
-                   : fz_fail_errno(err, "cannot go to the start of a memory file");
-    enum fz_code code = children_file_make((struct fz_span){NULL, 0}, &w->result.fd, err);
-    w->result.pid = w->child.pid;
-    w->result.project_id = w->child.project_id;
-    return code;
-}
-
 static enum fz_code
 run(struct worker *w, struct job_end *end, struct job_made *made, struct fz_error *err)
 {
@@ -352,18 +395,19 @@ run(struct worker *w, struct job_end *end, struct job_made *made, struct fz_erro
     int64_t rules_version = 0;
     enum fz_code code = child_process_ensure(&w->child, &plan, err);
     if (code == FZ_OK)
-        code = result_file(w, err);
+        code = ready_file(w, &w->result, err);
     if (code != FZ_OK)
         return code;
     /* From here on the time counts, also that of sending the report. */
     child_process_begin(&w->child, w->config->limits->child_wall_s);
-    code = send_report(w, job, w->result.fd, &made->arena, &rules_version, err);
+    code = send_report(w, job, &made->arena, &rules_version, err);
     if (code == FZ_OK)
         code = child_process_converse(&w->child, kinds, &answers, err);
     if (code == FZ_OK)
         code = read_result(w, w->result.fd, rules_version, made, &info, err);
-    if (code != FZ_OK || made->done.result.len + made->done.stripped.len > RESULT_KEPT)
-        job_result_drop(w);
+    if (code != FZ_OK || made->done.result.len + made->done.stripped.len > FILE_KEPT ||
+        lseek(w->report.fd, 0, SEEK_END) > FILE_KEPT)
+        job_files_drop(w);
     if (code == FZ_OK)
         code = copy_info(w, job->project_id, &info, &made->arena, &made->done, err);
     if (code != FZ_OK)

@@ -21,7 +21,6 @@ enum {
     TROUBLE_WAIT_MS = 1000,
     BACKOFF_STEP_MS = 100, /* the longest that a stop waits */
     SCHEMA_EVERY_MS = 10 * 1000,
-    HOLD_MS = 30,
     SLOTS = 64
 };
 
@@ -191,6 +190,10 @@ work(struct worker *w, worker_stop_fn stop, void *user, struct fz_error *ret_err
         if (in_trouble)
             fz_log(FZ_LOG_INFO, "jobs can be claimed again", "worker=%s", w->config->name);
         in_trouble = false;
+        w->n_claims++;
+        job_project_drop(w);
+        /* Half as much again as was expected. */
+        const int64_t hold_ms = store_job_hold_ms(w->store) * 3 / 2;
         int64_t claimed_ms = w->beat_ms = fz_time_monotonic_ms();
         /* One worker of a server is enough for what no one waits for. */
         bool goes_on = slot <= 0 && worker_seal(w, w->n_held > 0);
@@ -206,7 +209,7 @@ work(struct worker *w, worker_stop_fn stop, void *user, struct fz_error *ret_err
             if (w->n_held > 0 && job_beat(w, NULL) == FZ_E_CONFLICT)
                 job_drop_held(w, 0);
             /* The jobs take longer than expected, and more urgent ones may have come meanwhile. */
-            if (fz_time_monotonic_ms() - claimed_ms > HOLD_MS ||
+            if (fz_time_monotonic_ms() - claimed_ms > hold_ms ||
                 child_process_wait_ms(&w->backoff) > 0)
                 job_release_held(w, 0);
         }
@@ -244,6 +247,7 @@ worker_run(const struct worker_config *config, worker_stop_fn stop, void *user,
                   0); /* large archives then fail with a message */
     }
     struct worker w = {.config = config,
+                       .report = {.fd = -1},
                        .result = {.fd = -1},
                        .child = {.sock = -1, .tick = job_tick, .tick_user = &w}};
     struct blob_config blobs = config->blobs;
@@ -270,7 +274,8 @@ worker_run(const struct worker_config *config, worker_stop_fn stop, void *user,
     }
     outbox_stop(outbox);
     child_process_stop(&w.child);
-    job_result_drop(&w);
+    job_files_drop(&w);
+    job_project_drop(&w);
     worker_retention_stop(&w);
     blob_close(w.blobs);
     store_close(w.store);

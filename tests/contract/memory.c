@@ -31,15 +31,15 @@ check(struct contract *c, const char *id, const char *body, const char *full,
 {
     struct store_report report;
     struct fz_span bytes;
-    enum store_memory found;
+    struct store_full_body found;
     uint64_t size = 0;
     assert_ok(c, store_report_body(c->store, c->project, id, &c->arena, &bytes, &c->err));
     assert_true(fz_span_is(bytes, body));
-    assert_ok(c,
-              store_report_full_body(c->store, c->project, id, &c->arena, &bytes, &found, &c->err));
-    assert_true(fz_span_is(bytes, full));
-    assert_int_equal(found, full_memory);
+    assert_ok(c, store_report_full_body(c->store, c->project, id, &c->arena, &found, &c->err));
+    assert_true(fz_span_is(found.bytes, full));
+    assert_int_equal(found.memory, full_memory);
     assert_ok(c, store_report_get(c->store, c->project, id, &c->arena, &report, &c->err));
+    assert_int_equal(found.received_ms, report.received_ms);
     assert_int_equal(report.memory, memory);
     assert_ok(c,
               store_report_size(c->store, c->project, id, STORE_REPORT_FULL_BODY, &size, &c->err));
@@ -68,12 +68,11 @@ test_drop(void **state)
     contract_report(c, c->project, "{}", plain);
     finish(c, plain, "");
     check(c, plain, "{}", "{}", STORE_MEMORY_NONE, STORE_MEMORY_NONE);
-    struct fz_span bytes;
+    struct store_full_body none;
     assert_fails(c, FZ_E_NOT_FOUND,
-                 store_report_full_body(c->store, c->other, id, &c->arena, &bytes, NULL, &c->err));
-    assert_fails(
-        c, FZ_E_NOT_FOUND,
-        store_report_full_body(c->store, c->project, "x", &c->arena, &bytes, NULL, &c->err));
+                 store_report_full_body(c->store, c->other, id, &c->arena, &none, &c->err));
+    assert_fails(c, FZ_E_NOT_FOUND,
+                 store_report_full_body(c->store, c->project, "x", &c->arena, &none, &c->err));
 }
 
 /* Somebody asks for it to be done again while it is done: that needs the memory. */

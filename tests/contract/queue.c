@@ -285,6 +285,51 @@ test_equal_projects_take_turns(void **state)
     assert_int_equal(n_other, 4);
 }
 
+/* Claim up to 64 jobs, each of which takes 5 ms. */
+static size_t
+claim_of_5_ms(struct contract *c)
+{
+    struct store_job jobs[64];
+    size_t n = contract_claim_all(c, jobs, 64);
+    for (size_t i = 0; i < n; i++)
+        store_job_spent(c->store, &jobs[i], 5000);
+    return n;
+}
+
+/* While fresh reports are more than one claim takes, the next one takes more of them. */
+static void
+test_claims_grow(void **state)
+{
+    struct contract *c = *state;
+    static const struct {
+        size_t n;
+        int64_t hold_ms;
+    } claims[] = {{4, 20}, {8, 40}, {16, 80}, {32, 160}, {32, 160}, {7, 160}};
+    char ids[99][STORE_ID_TEXT];
+    post(c, c->project, 1, ids);
+    assert_int_equal(claim_of_5_ms(c), 1); /* what one takes is known from then on */
+    post(c, c->project, 99, ids);
+    for (size_t i = 0; i < FZ_ARRAY_LEN(claims); i++) {
+        assert_int_equal(claim_of_5_ms(c), claims[i].n);
+        assert_int_equal(store_job_hold_ms(c->store), claims[i].hold_ms);
+    }
+    post(c, c->project, 30, ids);
+    assert_int_equal(claim_of_5_ms(c), 4);
+    assert_int_equal(claim_of_5_ms(c), 8);
+    /* Not of what somebody asked to have done again. */
+    contract_sql(c, "UPDATE jobs SET priority = 1 WHERE state = 0",
+                 "UPDATE jobs SET priority = 1 WHERE state = 0");
+    post(c, c->project, 1, ids);
+    assert_int_equal(claim_of_5_ms(c), 4);
+    assert_int_equal(store_job_hold_ms(c->store), 80);
+    assert_int_equal(claim_of_5_ms(c), 4);
+    assert_int_equal(store_job_hold_ms(c->store), 20);
+    /* Nor without work. */
+    while (claim_of_5_ms(c) > 0)
+        continue;
+    assert_int_equal(store_job_hold_ms(c->store), 20);
+}
+
 static void
 test_no_uploads(void **state)
 {
@@ -428,6 +473,7 @@ contract_run_queue(void)
         contract_test(test_another_boot),
         contract_test(test_projects_share),
         contract_test(test_equal_projects_take_turns),
+        contract_test(test_claims_grow),
         contract_test(test_no_uploads),
         contract_test(test_unblock_in_portions),
         contract_test(test_unblock_goes_on),

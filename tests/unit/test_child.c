@@ -209,6 +209,8 @@ struct table {    /* what the worker would find in its database */
     int index_fd; /* -1 = none */
     uint8_t sha256[FZ_SHA256_LEN];
     size_t n_named, n_fetched;
+    uint64_t claim;     /* of the last report */
+    bool is_same_claim; /* of the next one */
     const char *reader; /* of the next report */
 };
 
@@ -252,6 +254,8 @@ symbolicate(struct child_process *child, const char *raw, struct table *table,
     proto_put_text(&body, NULL, PROTO_RULES_MAX);
     proto_put_u8(&body, 0);
     proto_put_text(&body, NULL, PROTO_REDACT_MAX);
+    table->claim += !table->is_same_claim;
+    proto_put_u64(&body, table->claim);
     int fds[2] = {make_file(fz_span_cstr(raw)), make_file((struct fz_span){NULL, 0})};
     child_process_begin(child, 60);
     assert_int_equal(child_process_send(child, PROTO_SYMBOLICATE, &body, fds, 2, err), FZ_OK);
@@ -321,11 +325,20 @@ test_reports_and_index_cache(void **state FZ_UNUSED)
         assert_non_null(strstr(json, "\"function\":\"work\""));
         assert_non_null(strstr(json, "\"project\":\"shop\""));
     }
-    assert_int_equal(table.n_named, 4); /* asked each time, so a new dSYM counts at once */
+    assert_int_equal(table.n_named, 4); /* asked for each claim, so a new dSYM counts at once */
     assert_int_equal(table.n_fetched, 1);
     table.sha256[0] = 2; /* a better one was uploaded */
     assert_int_equal(symbolicate(&child, report, &table, &arena, &json, &info, &err), FZ_OK);
     assert_int_equal(table.n_fetched, 2);
+    assert_int_equal(table.n_named, 5);
+    /* Not for another report of the same claim. */
+    table.is_same_claim = true;
+    table.sha256[0] = 4;
+    assert_int_equal(symbolicate(&child, report, &table, &arena, &json, &info, &err), FZ_OK);
+    assert_int_equal(info.n_frames_named, 2);
+    assert_int_equal(info.n_cache_misses, 0);
+    assert_int_equal(table.n_named, 5);
+    table.is_same_claim = false;
 
     /* An invalid report fails alone; the child continues. */
     /* What was detected when it came in is not detected again, and is taken as given. */
@@ -344,7 +357,13 @@ test_reports_and_index_cache(void **state FZ_UNUSED)
     table.sha256[0] = 3;
     assert_int_equal(symbolicate(&child, report, &table, &arena, &json, &info, &err), FZ_OK);
     assert_non_null(strstr(json, "malformed_symbol_file"));
+    /* It is not kept, so the next report needs its name anew, also in the same claim; by then there is a good one. */
     close(table.index_fd);
+    table.index_fd = r.files[r.slices[0].index_file];
+    table.is_same_claim = true;
+    table.sha256[0] = 5;
+    assert_int_equal(symbolicate(&child, report, &table, &arena, &json, &info, &err), FZ_OK);
+    assert_non_null(strstr(json, "\"function\":\"work\""));
     child_process_stop(&child);
     fz_arena_deinit(&arena);
     end(&r);

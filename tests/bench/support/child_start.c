@@ -49,6 +49,9 @@ ask(struct child_process *child, struct fz_error *err)
     proto_put_text(&body, NULL, PROTO_REDACT_MAX);
     proto_put_text(&body, NULL, PROTO_TEXT_MAX);
     proto_put_text(&body, NULL, PROTO_RULES_MAX);
+    proto_put_u8(&body, 0);
+    proto_put_text(&body, NULL, PROTO_REDACT_MAX);
+    proto_put_u64(&body, 1);
     int fds[2] = {raw, result};
     child_process_begin(child, 60);
     if (code == FZ_OK)
