@@ -23,7 +23,9 @@ struct build {
     size_t depth;
     char *key; /* of the member that comes; NULL: none has come yet */
     size_t key_len;
-    const char *const *leave; /* rows.h; NULL: nothing is left out */
+    const char *const *leave;            /* rows.h; NULL: nothing is left out */
+    const struct json_scan_lists *lists; /* NULL: not known */
+    size_t n_lists;                      /* of them, so many were passed */
     size_t
         n_on_path; /* so many names of it lead to the innermost open containers; one less than `depth`, or nothing does */
     struct fz_buffer decoded, decoded_key;
@@ -196,8 +198,14 @@ next_on_path(const struct build *b)
 static void
 leave_array(struct build *b)
 {
-    size_t len = 0;
-    attach(b, json_rows_leave(fz_span_make(b->text + b->pos, b->len - b->pos), &len));
+    const struct json_scan_list *list = NULL;
+    struct fz_span text = fz_span_make(b->text + b->pos, b->len - b->pos);
+    while (b->lists && b->n_lists < b->lists->n && b->lists->list[b->n_lists].at < b->pos)
+        b->n_lists++;
+    if (b->lists && b->n_lists < b->lists->n && b->lists->list[b->n_lists].at == b->pos)
+        list = &b->lists->list[b->n_lists];
+    size_t len = list ? list->end - list->at : 0;
+    attach(b, json_rows_leave(text, list ? list->n_items : 0, &len));
     b->pos += len;
 }
 
@@ -262,9 +270,9 @@ take_token(struct build *b)
 }
 
 json_t *
-json_build(char *text, size_t len, const char *const *leave)
+json_build(char *text, size_t len, const char *const *leave, const struct json_scan_lists *lists)
 {
-    struct build b = {.text = text, .len = len, .leave = leave};
+    struct build b = {.text = text, .len = len, .leave = leave, .lists = lists};
     while (b.pos < b.len && !b.failed)
         take_token(&b);
     fz_buffer_deinit(&b.decoded);

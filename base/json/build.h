@@ -10,11 +10,13 @@
 #include <jansson.h>
 
 #include "base/buffer.h"
+#include "base/json/scan.h"
 #include "base/span.h"
 
 /* A new reference, owned by the caller; NULL: out of memory. `text` must be followed by a NUL and is changed meanwhile: keys
- * get a NUL in place of their closing quote. `leave`: see json_scan_load_leaving(). */
-json_t *json_build(char *text, size_t len, const char *const *leave);
+ * get a NUL in place of their closing quote. `leave`: see json_scan_load_leaving(); `lists` (NULL: not known) are the arrays of `text`. */
+json_t *json_build(char *text, size_t len, const char *const *leave,
+                   const struct json_scan_lists *lists);
 
 /* The text between the quotes of a string that json_scan() has accepted, without its escapes, in place of what `out` had. False: out
  * of memory. */

@@ -23,7 +23,8 @@ load(struct fz_span in, const struct json_scan_limits *limits, const char *const
 {
     struct json_scan_notes found;
     size_t start = text->len;
-    enum fz_code code = json_scan(in, limits, text, &found, err);
+    struct json_scan_lists lists;
+    enum fz_code code = json_scan_with_lists(in, limits, text, &found, leave ? &lists : NULL, err);
     if (code != FZ_OK)
         return code;
     /* The caller's buffer may hold other texts before this one. */
@@ -33,7 +34,7 @@ load(struct fz_span in, const struct json_scan_limits *limits, const char *const
     if (limits->tree_bytes && need > limits->tree_bytes)
         return fz_fail(err, FZ_E_LIMIT, "json: needs about %llu bytes of memory, at most %zu",
                        (unsigned long long)need, limits->tree_bytes);
-    json_t *tree = json_build(text->data + start, len, leave);
+    json_t *tree = json_build(text->data + start, len, leave, leave ? &lists : NULL);
     if (!tree)
         return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
     json_pool_keep(tree);
@@ -41,6 +42,13 @@ load(struct fz_span in, const struct json_scan_limits *limits, const char *const
         *notes = found;
     *ret = tree;
     return FZ_OK;
+}
+
+enum fz_code
+json_scan(struct fz_span in, const struct json_scan_limits *limits, struct fz_buffer *out,
+          struct json_scan_notes *notes, struct fz_error *err)
+{
+    return json_scan_with_lists(in, limits, out, notes, NULL, err);
 }
 
 enum fz_code
@@ -72,7 +80,7 @@ json_row_tree(const struct json_row *row)
 {
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text = fz_buffer_make(0);
     fz_buffer_append(&text, row->text.data, row->text.len);
-    return text.failed ? NULL : json_build(text.data, text.len, NULL);
+    return text.failed ? NULL : json_build(text.data, text.len, NULL, NULL);
 }
 
 bool

@@ -16,15 +16,23 @@
 /* Before the text of an array that was left: a NUL, and how many items it has. */
 enum { HEAD = 1 + sizeof(size_t) };
 
-/* Words as in base/json/scan.c. */
+static uint64_t
+load_word(const uint8_t *p)
+{
+    uint64_t word;
+    memcpy(&word, p, sizeof(word));
+    return __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? __builtin_bswap64(word) : word;
+}
+
+/* Bit tricks on words as in "Bit Twiddling Hacks", determine if a word has a byte less than n; only the lowest hit is exact, and that
+ * is the one that is used. */
+static const uint64_t ones = 0x0101010101010101, highs = 0x8080808080808080;
+
 size_t
 json_find_special(struct fz_span text, size_t at)
 {
-    static const uint64_t ones = 0x0101010101010101, highs = 0x8080808080808080;
-    for (uint64_t word; text.len - at >= sizeof(word); at += sizeof(word)) {
-        memcpy(&word, text.data + at, sizeof(word));
-        if (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__)
-            word = __builtin_bswap64(word);
+    for (; text.len - at >= sizeof(uint64_t); at += sizeof(uint64_t)) {
+        uint64_t word = load_word(text.data + at);
         uint64_t quote = word ^ ones * '"', backslash = word ^ ones * '\\';
         uint64_t hit = (((quote - ones) & ~quote) | ((backslash - ones) & ~backslash)) & highs;
         if (hit)
@@ -35,12 +43,46 @@ json_find_special(struct fz_span text, size_t at)
     return at;
 }
 
-static size_t
-skip_space(struct fz_span text, size_t at)
+size_t
+json_plain_end(struct fz_span text, size_t at)
 {
-    while (at < text.len && (text.data[at] == ' ' || text.data[at] == '\n' ||
-                             text.data[at] == '\r' || text.data[at] == '\t'))
+    for (; text.len - at >= sizeof(uint64_t); at += sizeof(uint64_t)) {
+        uint64_t word = load_word(text.data + at);
+        uint64_t quote = word ^ ones * '"', backslash = word ^ ones * '\\';
+        uint64_t hit = ((quote - ones) & ~quote) | ((backslash - ones) & ~backslash) |
+                       ((word - ones * 0x20) & ~word) | word;
+        if (hit & highs)
+            return at + (size_t)(__builtin_ctzll(hit & highs) / 8);
+    }
+    while (at < text.len && text.data[at] >= 0x20 && text.data[at] < 0x80 && text.data[at] != '"' &&
+           text.data[at] != '\\')
         at++;
+    return at;
+}
+
+size_t
+json_space_end(struct fz_span text, size_t at)
+{
+    static const uint64_t spaces = 0x2020202020202020;
+    /* Between tokens there is nothing, or one space. */
+    if (at < text.len && text.data[at] == ' ')
+        at++;
+    if (at < text.len && text.data[at] > ' ')
+        return at;
+    while (at < text.len) {
+        uint8_t c = text.data[at];
+        if (c == ' ') {
+            /* Indented documents are a quarter spaces. */
+            while (text.len - at >= sizeof(spaces) && load_word(text.data + at) == spaces)
+                at += sizeof(spaces);
+            if (at < text.len && text.data[at] == ' ')
+                at++;
+        } else if (c == '\n' || c == '\r' || c == '\t') {
+            at++;
+        } else {
+            break;
+        }
+    }
     return at;
 }
 
@@ -176,7 +218,7 @@ read_same(struct fz_span text, size_t at, struct json_row *row)
         if (!at)
             return 0;
     }
-    at = skip_space(text, at);
+    at = json_space_end(text, at);
     return row->n && at < text.len && text.data[at] == '}' ? at + 1 : 0;
 }
 
@@ -187,7 +229,7 @@ read_new(struct fz_span text, size_t at, struct json_row *row)
     size_t n = 0, lead = at;
     row->n = 0;
     row->layout++;
-    at = skip_space(text, at + 1);
+    at = json_space_end(text, at + 1);
     while (at < text.len && text.data[at] == '"' && n < JSON_ROW_MEMBERS) {
         struct json_row_member *member = &row->members[n++];
         size_t end = json_find_special(text, at + 1);
@@ -195,20 +237,91 @@ read_new(struct fz_span text, size_t at, struct json_row *row)
             return 0;
         member->key = fz_span_make(text.data + at + 1, end - at - 1);
         /* Past the colon. */
-        at = skip_space(text, skip_space(text, end + 1) + 1);
+        at = json_space_end(text, json_space_end(text, end + 1) + 1);
         member->lead = fz_span_make(text.data + lead, at - lead);
         at = read_value(text, at, member);
         if (!at)
             return 0;
         lead = at;
-        at = skip_space(text, at);
+        at = json_space_end(text, at);
         if (at < text.len && text.data[at] == ',')
-            at = skip_space(text, at + 1);
+            at = json_space_end(text, at + 1);
     }
     if (at >= text.len || text.data[at] != '}')
         return 0;
     row->n = n;
     return at + 1;
+}
+
+/* ---- items that the scanner passes over ------------------------------------------------------ */
+
+/* So few digits always fit. */
+enum { DIGITS_MAX = 18 };
+
+/* The plain string or short integer at `at`. Returns where it ends, 0: it is something else, or needs a closer look. */
+static size_t
+check_value(struct fz_span text, size_t at, struct json_row_member *ret)
+{
+    size_t start = at;
+    if (at < text.len && text.data[at] == '"') {
+        at = json_plain_end(text, at + 1);
+        if (at == text.len || text.data[at] != '"')
+            return 0;
+        ret->kind = JSON_ROW_TEXT;
+        at++;
+    } else {
+        size_t digits = at + (at < text.len && text.data[at] == '-');
+        for (at = digits; at < text.len && text.data[at] - (unsigned)'0' < 10; at++)
+            ;
+        /* No leading zeros. */
+        if (at == digits || at - start > DIGITS_MAX ||
+            (text.data[digits] == '0' && at > digits + 1))
+            return 0;
+        ret->kind = JSON_ROW_INTEGER;
+    }
+    ret->value = fz_span_make(text.data + start, at - start);
+    return at;
+}
+
+/* As read_same(), of text that was not scanned. */
+static size_t
+check_same(struct fz_span text, size_t at, struct json_row *row)
+{
+    for (size_t i = 0; i < row->n; i++) {
+        struct json_row_member *member = &row->members[i];
+        at = pass(text, at, member->lead);
+        if (!at)
+            return 0;
+        size_t end = pass(text, at, member->value);
+        if (end && member->kind != JSON_ROW_TEXT && end != word_end(text, end))
+            end = 0;
+        at = end ? end : check_value(text, at, member);
+        if (!at)
+            return 0;
+    }
+    at = json_space_end(text, at);
+    return row->n && at < text.len && text.data[at] == '}' ? at + 1 : 0;
+}
+
+struct json_rows_passed
+json_rows_pass(struct fz_span text, size_t like, size_t at)
+{
+    struct json_rows_passed passed = {.end = at, .has_comma = true};
+    struct json_row row;
+    row.n = row.layout = 0;
+    if (!read_new(text, like, &row))
+        return passed;
+    while (passed.has_comma) {
+        size_t end = check_same(text, json_space_end(text, passed.end), &row);
+        if (!end)
+            break;
+        passed.n++;
+        end = json_space_end(text, end);
+        passed.has_comma = end < text.len && text.data[end] == ',';
+        passed.end = end + passed.has_comma;
+    }
+    passed.n_keys = passed.n * row.n;
+    return passed;
 }
 
 /* ---- items ----------------------------------------------------------------------------------- */
@@ -218,9 +331,9 @@ json_rows_next(struct json_rows *rows)
 {
     struct fz_span text = rows->text;
     struct json_row *row = &rows->row;
-    size_t at = skip_space(text, rows->pos), end = 0;
+    size_t at = json_space_end(text, rows->pos), end = 0;
     if (at < text.len && text.data[at] == ',')
-        at = skip_space(text, at + 1);
+        at = json_space_end(text, at + 1);
     rows->pos = at;
     if (at >= text.len || text.data[at] == ']')
         return false;
@@ -238,20 +351,19 @@ json_rows_next(struct json_rows *rows)
 }
 
 json_t *
-json_rows_leave(struct fz_span text, size_t *ret_len)
+json_rows_leave(struct fz_span text, size_t n, size_t *len)
 {
-    struct json_rows rows = {.text = text, .pos = 1};
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer left = fz_buffer_make(0);
-    while (json_rows_next(&rows))
-        rows.n++;
-    size_t len = rows.pos < text.len ? rows.pos + 1 : rows.pos;
+    if (*len == 0) {
+        struct json_rows rows = {.text = text, .pos = 1};
+        for (n = 0; json_rows_next(&rows);)
+            n++;
+        *len = rows.pos < text.len ? rows.pos + 1 : rows.pos;
+    }
     fz_buffer_char(&left, '\0');
-    fz_buffer_append(&left, &rows.n, sizeof(rows.n));
-    fz_buffer_append(&left, text.data, len);
-    if (left.failed)
-        return NULL;
-    *ret_len = len;
-    return json_stringn_nocheck(left.data, left.len);
+    fz_buffer_append(&left, &n, sizeof(n));
+    fz_buffer_append(&left, text.data, *len);
+    return left.failed ? NULL : json_stringn_nocheck(left.data, left.len);
 }
 
 bool

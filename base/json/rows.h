@@ -48,8 +48,9 @@ struct json_rows {
 
 /* Is it an array that was left as its text? Begin at its first item. No text of a document begins with a NUL, as these do. */
 bool json_rows_of(const json_t *value, struct json_rows *ret);
-/* What json_rows_of() knows, for the array that `text` begins with, whose length becomes *ret_len. NULL: out of memory. */
-json_t *json_rows_leave(struct fz_span text, size_t *ret_len);
+/* What json_rows_of() knows, for the array that `text` begins with, of n items and *len bytes; *len = 0: neither is known, and it becomes
+ * known. NULL: out of memory. */
+json_t *json_rows_leave(struct fz_span text, size_t n, size_t *len);
 
 /* Read the next item into `row`; false at the end. */
 bool json_rows_next(struct json_rows *rows);
@@ -65,6 +66,24 @@ bool json_row_text(const struct json_row *row, int member, struct fz_span *ret);
 /* The tree of any item, a new reference owned by the caller; NULL: out of memory. */
 json_t *json_row_tree(const struct json_row *row);
 
+/* What json_rows_pass() has found. */
+struct json_rows_passed {
+    size_t end;    /* of the last item and the comma after it, if there is one */
+    size_t n;      /* items */
+    size_t n_keys; /* of all of them */
+    bool has_comma;
+};
+
+/*
+ * For the scanner: pass over items of an array, the first of which may begin at `at`, that have the form of the one at `like`, which is
+ * valid and needs no repair; then neither do they. Stops before an item that differs or needs a closer look.
+ */
+struct json_rows_passed json_rows_pass(struct fz_span text, size_t like, size_t at);
+
+/* Where a string has its next byte from `at` on that is a quote, a backslash, a control character or not ASCII; its end without one. */
+size_t json_plain_end(struct fz_span text, size_t at);
+/* Where white space from `at` on ends, which is inside of the text or its end. */
+size_t json_space_end(struct fz_span text, size_t at);
 /* Where a text has its next quote or backslash from `at` on, which is inside of it or its end; its end without one. */
 size_t json_find_special(struct fz_span text, size_t at);
 

@@ -2,7 +2,8 @@
  * The scanner is one loop over the document with a bit per open bracket; it never recurses.
  *
  * Nothing is copied while the text is fine: bytes are appended to the output in one run up to the
- * next place that needs repair. Strings and white space are read eight bytes at a time.
+ * next place that needs repair. Strings and white space are read eight bytes at a time, and objects of an array that
+ * have the form of the one before are mostly compared with it (rows.h).
  *
  *   in:   {"a":18446744073709551615,"b":"\ud800x"}
  *   out:  {"a":"18446744073709551615","b":"\ufffdx"}
@@ -10,6 +11,7 @@
 #include "base/json/scan.h"
 
 #include "base/json/number.h"
+#include "base/json/rows.h"
 #include "base/text.h"
 
 enum { ESCAPE_LEN = 6 /* \uXXXX */, INT_SHORT = 18 };
@@ -27,6 +29,11 @@ struct scan {
     size_t out_left;
     size_t depth_max;
     struct json_scan_notes notes;
+    size_t item_at,
+        item_depth;        /* the last object in an array, and how deep that array is; 0 = none */
+    uint64_t item_repairs; /* so many there were before it */
+    struct json_scan_lists *lists;      /* NULL: not wanted */
+    size_t list_at, list_depth, list_n; /* the innermost array, if it holds none; 0 = it does */
     struct fz_error *err;
 };
 
@@ -50,13 +57,19 @@ put(struct scan *s, const void *bytes, size_t len)
     return s->out->failed ? fz_buffer_done(s->out, s->err) : FZ_OK;
 }
 
+static uint64_t
+n_repairs(const struct scan *s)
+{
+    return s->notes.n_big_numbers + s->notes.n_bad_utf8 + s->notes.n_bad_escapes;
+}
+
 /* Copy the input up to `end`, then `text` in place of the input's bytes up to `resume`. */
 static enum fz_code
 repair(struct scan *s, uint64_t *count, size_t end, const char *text, size_t text_len,
        size_t resume)
 {
     /* Its place goes into the note of the report. */
-    if (s->notes.n_big_numbers + s->notes.n_bad_utf8 + s->notes.n_bad_escapes == 0)
+    if (n_repairs(s) == 0)
         s->notes.first_offset = end;
     (*count)++;
     enum fz_code code = put(s, s->data + s->copied, end - s->copied);
@@ -66,63 +79,10 @@ repair(struct scan *s, uint64_t *count, size_t end, const char *text, size_t tex
     return code;
 }
 
-static uint64_t
-load_word(const uint8_t *p)
-{
-    uint64_t word;
-    memcpy(&word, p, sizeof(word));
-    return __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? __builtin_bswap64(word) : word;
-}
-
 static void
 skip_space(struct scan *s)
 {
-    static const uint64_t spaces = 0x2020202020202020;
-    size_t pos = s->pos, len = s->len;
-    /* Between tokens there is nothing, or one space. */
-    if (pos < len && s->data[pos] == ' ')
-        pos++;
-    if (pos < len && s->data[pos] > ' ') {
-        s->pos = pos;
-        return;
-    }
-    while (pos < len) {
-        uint8_t c = s->data[pos];
-        if (c == ' ') {
-            /* Indented documents are a quarter spaces. */
-            while (len - pos >= sizeof(spaces) && load_word(s->data + pos) == spaces)
-                pos += sizeof(spaces);
-            if (pos < len && s->data[pos] == ' ')
-                pos++;
-        } else if (c == '\n' || c == '\r' || c == '\t') {
-            pos++;
-        } else {
-            break;
-        }
-    }
-    s->pos = pos;
-}
-
-/* The position of the next byte of a string that is not plain: a quote, a backslash, a control
- * character, or not ASCII. Bit tricks on words as in "Bit Twiddling Hacks", determine if a word
- * has a byte less than n; only the lowest hit is exact, and that is the one that is used. */
-static size_t
-plain_end(const struct scan *s, size_t pos)
-{
-    static const uint64_t ones = 0x0101010101010101, highs = 0x8080808080808080;
-    while (s->len - pos >= sizeof(uint64_t)) {
-        uint64_t word = load_word(s->data + pos);
-        uint64_t quote = word ^ ones * '"', backslash = word ^ ones * '\\';
-        uint64_t hit = ((quote - ones) & ~quote) | ((backslash - ones) & ~backslash) |
-                       ((word - ones * 0x20) & ~word) | word;
-        if (hit & highs)
-            return pos + (size_t)(__builtin_ctzll(hit & highs) / 8);
-        pos += sizeof(uint64_t);
-    }
-    while (pos < s->len && s->data[pos] >= 0x20 && s->data[pos] < 0x80 && s->data[pos] != '"' &&
-           s->data[pos] != '\\')
-        pos++;
-    return pos;
+    s->pos = json_space_end(fz_span_make(s->data, s->len), s->pos);
 }
 
 /* The code unit of the \uXXXX escape at `pos`, -1 without one. */
@@ -182,7 +142,7 @@ scan_string(struct scan *s)
 {
     s->pos++;
     for (;;) {
-        s->pos = plain_end(s, s->pos);
+        s->pos = json_plain_end(fz_span_make(s->data, s->len), s->pos);
         if (s->pos == s->len)
             return bad(s, s->pos, "ends inside a string");
         enum fz_code code = FZ_OK;
@@ -287,19 +247,28 @@ open_bracket(struct scan *s, bool is_object)
     uint64_t *word = &s->is_object[s->depth / 64];
     *word = is_object ? *word | bit : *word & ~bit;
     s->depth++;
-    s->pos++;
-    if (is_object)
+    if (is_object) {
         s->notes.n_objects++;
-    else
+    } else {
         s->notes.n_arrays++;
+        s->list_at = s->pos;
+        s->list_depth = s->depth;
+        s->list_n = 0;
+    }
+    s->pos++;
     return FZ_OK;
 }
 
 static enum expect
 close_bracket(struct scan *s)
 {
-    s->depth--;
     s->pos++;
+    if (s->depth == s->list_depth) {
+        s->list_depth = 0;
+        if (s->lists && s->lists->n < JSON_SCAN_LISTS)
+            s->lists->list[s->lists->n++] = (struct json_scan_list){s->list_at, s->pos, s->list_n};
+    }
+    s->depth--;
     return s->depth ? AFTER_VALUE : NOTHING;
 }
 
@@ -308,12 +277,18 @@ scan_value(struct scan *s, enum expect *next)
 {
     *next = s->depth ? AFTER_VALUE : NOTHING;
     s->notes.n_values++;
+    s->list_n += s->depth == s->list_depth;
     uint8_t c = s->data[s->pos];
     switch (c) {
     case '"':
         return scan_string(s);
     case '{':
         *next = KEY_OR_END;
+        if (!in_object(s)) {
+            s->item_at = s->pos;
+            s->item_depth = s->depth;
+            s->item_repairs = n_repairs(s);
+        }
         return open_bracket(s, true);
     case '[':
         *next = ITEM_OR_END;
@@ -356,6 +331,25 @@ scan_member(struct scan *s, enum expect *expect)
     return s->pos == s->len ? unexpected(s, *expect) : scan_value(s, expect);
 }
 
+/* After an object of an array and the comma: those that have its form. */
+static enum expect
+pass_items(struct scan *s)
+{
+    bool is_like = s->depth == s->item_depth && n_repairs(s) == s->item_repairs;
+    /* Each is looked at once: what follows it may not be like it. */
+    s->item_depth = 0;
+    if (!is_like)
+        return VALUE;
+    struct json_rows_passed passed =
+        json_rows_pass(fz_span_make(s->data, s->len), s->item_at, s->pos);
+    s->pos = passed.end;
+    s->notes.n_objects += passed.n;
+    s->list_n += passed.n;
+    s->notes.n_keys += passed.n_keys;
+    s->notes.n_values += passed.n + passed.n_keys;
+    return passed.has_comma ? VALUE : AFTER_VALUE;
+}
+
 /* One token, or one member; *expect is what may come here, and becomes what may come next. */
 static enum fz_code
 scan_token(struct scan *s, enum expect *expect)
@@ -365,7 +359,7 @@ scan_token(struct scan *s, enum expect *expect)
     case AFTER_VALUE:
         if (c == ',') {
             s->pos++;
-            *expect = in_object(s) ? KEY : VALUE;
+            *expect = in_object(s) ? KEY : pass_items(s);
             return FZ_OK;
         }
         if (c != (in_object(s) ? '}' : ']'))
@@ -394,11 +388,17 @@ scan_token(struct scan *s, enum expect *expect)
     return scan_value(s, expect);
 }
 
+static bool
+has_mark(const struct scan *s)
+{
+    static const char byte_order_mark[] = "\xef\xbb\xbf";
+    return s->len >= 3 && memcmp(s->data, byte_order_mark, 3) == 0;
+}
+
 static enum fz_code
 scan_document(struct scan *s)
 {
-    static const char byte_order_mark[] = "\xef\xbb\xbf";
-    if (s->len >= 3 && memcmp(s->data, byte_order_mark, 3) == 0)
+    if (has_mark(s))
         s->pos = s->copied = 3;
     enum expect expect = VALUE;
     while (expect != NOTHING) {
@@ -412,9 +412,10 @@ scan_document(struct scan *s)
     return put(s, s->data + s->copied, s->pos - s->copied);
 }
 
-enum fz_code
-json_scan_first(struct fz_span in, const struct json_scan_limits *limits, struct fz_buffer *out,
-                struct json_scan_notes *notes, size_t *ret_used, struct fz_error *err)
+static enum fz_code
+scan_first(struct fz_span in, const struct json_scan_limits *limits, struct fz_buffer *out,
+           struct json_scan_notes *notes, struct json_scan_lists *lists, size_t *ret_used,
+           struct fz_error *err)
 {
     struct scan s = {
         .data = in.data,
@@ -422,6 +423,7 @@ json_scan_first(struct fz_span in, const struct json_scan_limits *limits, struct
         .out = out,
         .out_left = limits->output_bytes,
         .depth_max = limits->depth < JSON_SCAN_DEPTH_MAX ? limits->depth : JSON_SCAN_DEPTH_MAX,
+        .lists = lists,
         .err = err,
     };
     size_t out_start = out ? out->len : 0;
@@ -436,16 +438,29 @@ json_scan_first(struct fz_span in, const struct json_scan_limits *limits, struct
     }
     if (notes)
         *notes = s.notes;
+    /* Their places are those of the input. */
+    if (lists && (n_repairs(&s) > 0 || has_mark(&s)))
+        lists->n = 0;
     *ret_used = s.pos;
     return FZ_OK;
 }
 
 enum fz_code
-json_scan(struct fz_span in, const struct json_scan_limits *limits, struct fz_buffer *out,
-          struct json_scan_notes *notes, struct fz_error *err)
+json_scan_first(struct fz_span in, const struct json_scan_limits *limits, struct fz_buffer *out,
+                struct json_scan_notes *notes, size_t *ret_used, struct fz_error *err)
+{
+    return scan_first(in, limits, out, notes, NULL, ret_used, err);
+}
+
+enum fz_code
+json_scan_with_lists(struct fz_span in, const struct json_scan_limits *limits,
+                     struct fz_buffer *out, struct json_scan_notes *notes,
+                     struct json_scan_lists *lists, struct fz_error *err)
 {
     size_t used, out_start = out ? out->len : 0;
-    enum fz_code code = json_scan_first(in, limits, out, notes, &used, err);
+    if (lists)
+        lists->n = 0;
+    enum fz_code code = scan_first(in, limits, out, notes, lists, &used, err);
     if (code != FZ_OK)
         return code;
     /* A scan of its own, only to skip white space and to name the place. */

@@ -44,6 +44,21 @@ FZ_MUST_CHECK enum fz_code json_scan(struct fz_span in, const struct json_scan_l
                                      struct fz_buffer *out, struct json_scan_notes *notes,
                                      struct fz_error *err);
 
+/* Where arrays are that hold no array, in the order of the text: from their bracket to after the other one. */
+enum { JSON_SCAN_LISTS = 512 };
+struct json_scan_lists {
+    size_t n;
+    struct json_scan_list {
+        size_t at, end, n_items;
+    } list[JSON_SCAN_LISTS];
+};
+
+/* As json_scan(); `lists` has the first arrays of the output, none if something was repaired. */
+FZ_MUST_CHECK enum fz_code
+json_scan_with_lists(struct fz_span in, const struct json_scan_limits *limits,
+                     struct fz_buffer *out, struct json_scan_notes *notes,
+                     struct json_scan_lists *lists, struct fz_error *err);
+
 /* The same for the first value only: *ret_used is the number of bytes up to its end (for .ips: two
  * values in one file). */
 FZ_MUST_CHECK enum fz_code json_scan_first(struct fz_span in, const struct json_scan_limits *limits,

@@ -7,6 +7,20 @@
 #include "base/json/scan.h"
 #include "base/json/walk.h"
 
+/* What a scan of `text` alone counts. */
+static void
+add_notes(struct json_scan_notes *sum, struct fz_span text)
+{
+    static const struct json_scan_limits limits = {64, SIZE_MAX, 0};
+    struct json_scan_notes notes;
+    if (json_scan(text, &limits, NULL, &notes, NULL) != FZ_OK)
+        abort();
+    sum->n_values += notes.n_values;
+    sum->n_keys += notes.n_keys;
+    sum->n_arrays += notes.n_arrays;
+    sum->n_objects += notes.n_objects;
+}
+
 /* `text`, whose tree is `tree`, as a member that is left out of the tree: its items are the same. */
 static void
 check_rows(struct fz_span text, const json_t *tree)
@@ -14,10 +28,20 @@ check_rows(struct fz_span text, const json_t *tree)
     static const char *const path[] = {"a", NULL};
     struct fz_buffer whole = fz_buffer_make(0);
     struct json_rows rows;
+    struct json_scan_notes one_by_one = {.n_values = 1, .n_arrays = 1}, notes;
     fz_buffer_text(&whole, "{\"a\":");
     fz_buffer_append(&whole, text.data, text.len);
     fz_buffer_text(&whole, "}");
-    json_t *built = json_build(whole.data, whole.len, path);
+    json_t *built = json_build(whole.data, whole.len, path, NULL);
+    /* Where the scanner has seen the array's end. */
+    static struct json_scan_lists lists;
+    static const struct json_scan_limits limits = {65, SIZE_MAX, 0};
+    if (json_scan_with_lists(fz_buffer_span(&whole), &limits, NULL, NULL, &lists, NULL) != FZ_OK)
+        abort();
+    json_t *again = json_build(whole.data, whole.len, path, &lists);
+    if (!json_equal(built, again))
+        abort();
+    json_decref(again);
     bool is_left = json_rows_of(json_object_get(built, "a"), &rows);
     if (is_left != json_is_array(tree) || (is_left && rows.n != json_array_size(tree)))
         abort();
@@ -27,6 +51,7 @@ check_rows(struct fz_span text, const json_t *tree)
         if (!json_rows_next(&rows))
             abort();
         json_t *item = json_row_tree(row);
+        add_notes(&one_by_one, row->text);
         if (!item || !json_equal(item, want))
             abort();
         for (size_t m = 0; row->is_flat && m < row->n; m++) {
@@ -48,6 +73,12 @@ check_rows(struct fz_span text, const json_t *tree)
         }
         json_decref(item);
     }
+    /* Items that are like others are scanned by comparing them. */
+    if (is_left &&
+        (json_scan(text, &limits, NULL, &notes, NULL) != FZ_OK ||
+         notes.n_values != one_by_one.n_values || notes.n_keys != one_by_one.n_keys ||
+         notes.n_arrays != one_by_one.n_arrays || notes.n_objects != one_by_one.n_objects))
+        abort();
     json_decref(built);
     fz_buffer_deinit(&whole);
 }
@@ -76,7 +107,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             abort();
         struct fz_buffer text = fz_buffer_make(0);
         fz_buffer_append(&text, once.data, once.len);
-        json_t *built = json_build(text.data, text.len, NULL);
+        json_t *built = json_build(text.data, text.len, NULL, NULL);
         /* The same members in the same order, and the text is as it was. */
         char *want = json_dumps(tree, JSON_ENCODE_ANY | JSON_REAL_PRECISION(17));
         char *got = built ? json_dumps(built, JSON_ENCODE_ANY | JSON_REAL_PRECISION(17)) : NULL;

@@ -74,6 +74,112 @@ test_path(void **state)
     json_decref(tree);
 }
 
+/* Arrays whose items are like the first are mostly compared with it: the same is found as in each item alone. */
+static void
+test_scan_of_like_items(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *items[6];
+        enum fz_code code;
+    } cases[] = {
+        {{"{\"k\":1,\"l\":\"x\"}", "{\"k\":12,\"l\":\"\"}", "{\"k\":-1,\"l\":\"x y\"}"}, FZ_OK},
+        {{"{ \"k\" : 1 }", "{ \"k\" : 2 }", " {\"k\":2}\n", "{ \"k\" : 3\n}"}, FZ_OK},
+        {{"{\"k\":1}", "{\"k\":18446744073709551615}", "{\"k\":18446744073709551615}", "{\"k\":2}"},
+         FZ_OK},
+        {{"{\"k\":\"\\ud800\"}", "{\"k\":\"\\ud800\"}", "{\"k\":\"\"}"}, FZ_OK},
+        {{"{\"k\":\"\xff\"}", "{\"k\":\"\xff\"}", "{\"k\":\"a\xff\"}", "{\"k\":\"a\"}"}, FZ_OK},
+        {{"{\"\xff\":1}", "{\"\xff\":1}", "{\"\xff\":2}"}, FZ_OK},
+        {{"{\"\\u0000\":1}", "{\"\\u0000\":1}"}, FZ_OK},
+        {{"{\"k\":1}", "{\"k\":\"a\\nb\"}", "{\"k\":\"\xc3\xa4\"}", "{\"k\":\"a\\nb\"}"}, FZ_OK},
+        {{"{\"k\":true}", "{\"k\":true}", "{\"k\":false}", "{\"k\":null}", "{\"k\":[1]}"}, FZ_OK},
+        {{"{\"k\":1}", "5", "{\"k\":2}", "[]", "{\"k\":3}", "{}"}, FZ_OK},
+        {{"{\"k\":[{\"l\":1},{\"l\":2}]}", "{\"k\":[{\"l\":1},{\"l\":2},{\"l\":3}]}"}, FZ_OK},
+        {{"{\"k\":1}", "{\"k\":01}"}, FZ_E_MALFORMED},
+        {{"{\"k\":1}", "{\"k\":-}"}, FZ_E_MALFORMED},
+        {{"{\"k\":1}", "{\"k\":1x}"}, FZ_E_MALFORMED},
+        {{"{\"k\":true}", "{\"k\":truex}"}, FZ_E_MALFORMED},
+        {{"{\"k\":1}", "{\"k\":1"}, FZ_E_MALFORMED},
+        {{"{\"k\":1}", "{\"k\":1,}"}, FZ_E_MALFORMED},
+        {{"{\"k\":1}", "{\"k\":\"a\nb\"}"}, FZ_E_MALFORMED},
+        {{"{\"k\":1}", ""}, FZ_E_MALFORMED},
+    };
+    for (size_t i = 0; i < FZ_ARRAY_LEN(cases); i++) {
+        struct fz_buffer in = fz_buffer_make(0), want = fz_buffer_make(0), got = fz_buffer_make(0);
+        struct json_scan_notes sum = {.n_values = 1, .n_arrays = 1}, notes;
+        fz_buffer_char(&in, '[');
+        fz_buffer_char(&want, '[');
+        for (size_t k = 0; k < FZ_ARRAY_LEN(cases[i].items) && cases[i].items[k]; k++) {
+            fz_buffer_printf(&in, "%s%s", k ? "," : "", cases[i].items[k]);
+            if (cases[i].code != FZ_OK)
+                continue;
+            fz_buffer_text(&want, k ? "," : "");
+            /* White space after a value is left out; before it, it stays. */
+            assert_int_equal(
+                json_scan(fz_span_cstr(cases[i].items[k]), &roomy, &want, &notes, NULL), FZ_OK);
+            if (strchr("\n", cases[i].items[k][strlen(cases[i].items[k]) - 1]))
+                fz_buffer_text(&want, "\n");
+            sum.n_values += notes.n_values;
+            sum.n_keys += notes.n_keys;
+            sum.n_objects += notes.n_objects;
+            sum.n_arrays += notes.n_arrays;
+            sum.n_bad_utf8 += notes.n_bad_utf8;
+            sum.n_bad_escapes += notes.n_bad_escapes;
+            sum.n_big_numbers += notes.n_big_numbers;
+        }
+        fz_buffer_char(&in, ']');
+        fz_buffer_char(&want, ']');
+        enum fz_code code = json_scan(fz_buffer_span(&in), &roomy, &got, &notes, NULL);
+        if (code != cases[i].code)
+            fail_msg("%s: %s", in.data, fz_code_name(code));
+        if (code == FZ_OK) {
+            assert_string_equal(got.data, want.data);
+            if (notes.n_values != sum.n_values || notes.n_keys != sum.n_keys ||
+                notes.n_objects != sum.n_objects || notes.n_arrays != sum.n_arrays ||
+                notes.n_bad_utf8 != sum.n_bad_utf8 || notes.n_bad_escapes != sum.n_bad_escapes ||
+                notes.n_big_numbers != sum.n_big_numbers)
+                fail_msg("%s: another count", in.data);
+        }
+        fz_buffer_deinit(&in);
+        fz_buffer_deinit(&want);
+        fz_buffer_deinit(&got);
+    }
+}
+
+static void
+test_lists(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        size_t n;
+        struct json_scan_list lists[3];
+    } cases[] = {
+        {"[]", 1, {{0, 2, 0}}},
+        {"5", 0, {{0, 0, 0}}},
+        {" [1,2 ]", 1, {{1, 7, 2}}},
+        {"[[1],{\"a\":[{},{}]},3]", 2, {{1, 4, 1}, {10, 17, 2}}},
+        {"[{\"a\":1},{\"a\":2},{\"b\":2},{\"b\":3},{\"b\":4}]", 1, {{0, 41, 5}}},
+        {"{\"a\":[1,[2],[3]],\"b\":[{\"c\":[4]},5]}", 3, {{8, 11, 1}, {12, 15, 1}, {27, 30, 1}}},
+        {"[\"\xff\"]", 0, {{0, 0, 0}}},
+        {"\xef\xbb\xbf[1]", 0, {{0, 0, 0}}},
+    };
+    for (size_t i = 0; i < FZ_ARRAY_LEN(cases); i++) {
+        static struct json_scan_lists lists;
+        assert_int_equal(
+            json_scan_with_lists(fz_span_cstr(cases[i].text), &roomy, NULL, NULL, &lists, NULL),
+            FZ_OK);
+        if (lists.n != cases[i].n)
+            fail_msg("%s: %zu lists", cases[i].text, lists.n);
+        for (size_t k = 0; k < lists.n; k++) {
+            const struct json_scan_list *got = &lists.list[k], *want = &cases[i].lists[k];
+            if (got->at != want->at || got->end != want->end || got->n_items != want->n_items)
+                fail_msg("%s: %zu to %zu, %zu items", cases[i].text, got->at, got->end,
+                         got->n_items);
+        }
+    }
+}
+
 static void
 check_member(const struct json_row *row, const char *text, const char *key, const json_t *item)
 {
@@ -160,6 +266,11 @@ test_items(void **state)
 int
 main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_path), cmocka_unit_test(test_items)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_path),
+        cmocka_unit_test(test_scan_of_like_items),
+        cmocka_unit_test(test_lists),
+        cmocka_unit_test(test_items),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
