@@ -37,6 +37,21 @@ void json_write_time(struct json_write *w, const char *key, int64_t unix_ms);
 void json_write_raw(struct json_write *w, const char *key, const char *json);
 
 /*
+ * Members of rows that are written a thousand times: the key is made once, and is not looked at again. It must need no escape and be
+ * shorter than JSON_KEY_MAX - 4. Before such a member there is another one, or an opening bracket.
+ */
+enum { JSON_KEY_MAX = 32 };
+struct json_key {
+    char lead[JSON_KEY_MAX]; /* ,"name": */
+    size_t len;
+};
+struct json_key json_key_make(const char *name);
+void json_write_key_hex(struct json_write *w, const struct json_key *key, uint64_t value);
+void json_write_key_u64(struct json_write *w, const struct json_key *key, uint64_t value);
+/* A list without items. */
+void json_write_key_empty(struct json_write *w, const struct json_key *key);
+
+/*
  * Members that come again and again in the same form: what was written since `start`, an earlier length of the buffer, as one
  * piece, and the piece once more. Before a piece and after it there are other members.
  *

@@ -6,32 +6,9 @@
 
 #include "base/json/write.h"
 #include "base/text.h"
-#include "server/report/variables.h"
+#include "server/report/render_frames.h"
 
 enum { MEMORY_SHOWN = 1024 };
-
-static void
-write_uuid(struct json_write *w, const char *key, const struct report_image *image)
-{
-    char text[FZ_UUID_TEXT];
-    if (!image->has_uuid)
-        return;
-    /* Hexadecimal digits alone, as all UUIDs in the API. */
-    fz_uuid_format(&image->uuid, text);
-    json_write_text(w, key, text);
-}
-
-/* Nothing at all for an empty list. */
-static void
-write_list(struct json_write *w, const char *key, const char *const *texts, size_t n)
-{
-    if (n == 0)
-        return;
-    json_write_open(w, key, '[');
-    for (size_t i = 0; i < n; i++)
-        json_write_text(w, NULL, texts[i]);
-    json_write_close(w, ']');
-}
 
 struct text_member {
     const char *key, *text;
@@ -72,7 +49,7 @@ write_origin(struct json_write *w, const struct report *r, const struct report_e
         json_write_text(w, "client_id", r->id);
     json_write_text(w, "run_id", r->run_id);
     json_write_text(w, "session_id", r->session_id);
-    write_list(w, "same_crash", e->same_crash, e->n_same_crash);
+    report_write_list(w, "same_crash", e->same_crash, e->n_same_crash);
     json_write_text(w, "project", e->project);
     json_write_text(w, "status", e->status ? e->status : report_status_names[report_status(r)]);
     json_write_text(w, "format", r->format);
@@ -139,7 +116,7 @@ write_crash(struct json_write *w, const struct report_crash *crash)
     }
     json_write_text(w, "termination", crash->termination);
     json_write_text(w, "diagnosis", crash->diagnosis);
-    write_list(w, "messages", crash->messages, crash->n_messages);
+    report_write_list(w, "messages", crash->messages, crash->n_messages);
     json_write_close(w, '}');
 }
 
@@ -155,132 +132,8 @@ write_capture(struct json_write *w, const struct report_capture *capture)
     json_write_text(w, "privacy", capture->privacy);
     if (capture->handler_crashed)
         json_write_bool(w, "handler_crashed", true);
-    write_list(w, "truncated", capture->truncated, capture->n_truncated);
+    report_write_list(w, "truncated", capture->truncated, capture->n_truncated);
     json_write_close(w, '}');
-}
-
-static void
-write_symbol(struct json_write *w, const struct report_symbol *symbol)
-{
-    json_write_open(w, NULL, '{');
-    json_write_text(w, "function", symbol->function);
-    /* C and most Objective-C names are not mangled: the same text twice helps no reader. */
-    if (symbol->mangled && (!symbol->function || strcmp(symbol->mangled, symbol->function) != 0))
-        json_write_text(w, "mangled", symbol->mangled);
-    if (symbol->has_offset)
-        json_write_u64(w, "offset", symbol->offset);
-    json_write_text(w, "file", symbol->file);
-    if (symbol->line)
-        json_write_u64(w, "line", symbol->line);
-    if (symbol->column)
-        json_write_u64(w, "column", symbol->column);
-    json_write_bool(w, "inlined", symbol->inlined);
-    json_write_text(w, "source", symbol->source);
-    write_list(w, "also", symbol->also, symbol->n_also);
-    report_write_variables(w, symbol);
-    json_write_close(w, '}');
-}
-
-/* What frames have in common with the frame before, which most have: pieces of the text that was written for it. */
-struct shared {
-    int image;
-    struct json_piece of_image;
-    enum report_frame_status status;
-    enum report_trust trust;
-    struct json_piece how;
-    bool in_app;
-    const char *rule;
-    struct json_piece whose;
-};
-
-static void
-write_image(struct json_write *w, const struct report *r, const struct report_frame *frame,
-            struct shared *shared)
-{
-    /* Before it is resolved, a frame may have the number of an image that a limit cut. */
-    if (frame->image < 0 || (size_t)frame->image >= r->n_images)
-        return;
-    if (shared->of_image.len && shared->image == frame->image) {
-        json_write_again(w, &shared->of_image);
-        return;
-    }
-    const struct report_image *image = &r->images[frame->image];
-    size_t start = w->out->len;
-    json_write_text(w, "image", image->name);
-    write_uuid(w, "image_uuid", image);
-    shared->image = frame->image;
-    shared->of_image = json_write_piece(w, start);
-}
-
-static void
-write_how(struct json_write *w, const struct report_frame *frame, struct shared *shared)
-{
-    if (shared->how.len && shared->status == frame->status && shared->trust == frame->trust) {
-        json_write_again(w, &shared->how);
-        return;
-    }
-    size_t start = w->out->len;
-    json_write_text(w, "status", report_frame_status_names[frame->status]);
-    json_write_text(w, "trust", report_trust_names[frame->trust]);
-    shared->status = frame->status;
-    shared->trust = frame->trust;
-    shared->how = json_write_piece(w, start);
-}
-
-static void
-write_whose(struct json_write *w, const struct report_frame *frame, struct shared *shared)
-{
-    if (shared->whose.len && shared->in_app == frame->in_app && shared->rule == frame->rule) {
-        json_write_again(w, &shared->whose);
-        return;
-    }
-    size_t start = w->out->len;
-    json_write_bool(w, "in_app", frame->in_app);
-    json_write_text(w, "rule", frame->rule);
-    shared->in_app = frame->in_app;
-    shared->rule = frame->rule;
-    shared->whose = json_write_piece(w, start);
-}
-
-static void
-write_frame(struct json_write *w, const struct report *r, const struct report_frame *frame,
-            size_t index, struct shared *shared)
-{
-    json_write_open(w, NULL, '{');
-    json_write_u64(w, "index", index);
-    json_write_hex(w, "address", frame->addr);
-    if (frame->status != REPORT_FRAME_UNRESOLVED)
-        json_write_hex(w, "lookup_address", frame->lookup_addr);
-    write_image(w, r, frame, shared);
-    if (frame->has_image_offset)
-        json_write_hex(w, "image_offset", frame->image_offset);
-    write_how(w, frame, shared);
-    json_write_open(w, "symbols", '[');
-    for (size_t i = 0; i < frame->n_symbols; i++)
-        write_symbol(w, &frame->symbols[i]);
-    json_write_close(w, ']');
-    /* Without a name it still says which function it is. */
-    if (frame->n_symbols == 0 && frame->has_client_start)
-        json_write_hex(w, "symbol_address", frame->client_start);
-    if (frame->samples)
-        json_write_u64(w, "samples", frame->samples);
-    write_whose(w, frame, shared);
-    if (frame->is_anchor)
-        json_write_bool(w, "anchor", true);
-    json_write_close(w, '}');
-}
-
-static void
-write_frames(struct json_write *w, const struct report *r, const struct report_frame *frames,
-             size_t n, size_t n_cut)
-{
-    struct shared shared = {.image = -1};
-    json_write_open(w, "frames", '[');
-    for (size_t i = 0; i < n; i++)
-        write_frame(w, r, &frames[i], i, &shared);
-    json_write_close(w, ']');
-    if (n_cut)
-        json_write_u64(w, "frames_cut", n_cut);
 }
 
 static bool
@@ -352,7 +205,7 @@ write_thread(struct json_write *w, const struct report *r, const struct report_t
     write_registers(w, r, thread);
     write_memory(w, "stack", &thread->stack);
     json_write_raw(w, "notable_addresses", thread->notable_json);
-    write_frames(w, r, thread->frames, thread->n_frames, thread->n_frames_cut);
+    report_write_frames(w, r, thread->frames, thread->n_frames, thread->n_frames_cut);
     if (thread->frames_truncated)
         json_write_bool(w, "frames_truncated", true);
     json_write_close(w, '}');
@@ -371,7 +224,7 @@ write_issue(struct json_write *w, const struct report_issue *issue)
     json_write_text(w, "variant", issue->variant);
     json_write_text(w, "label", issue->label);
     json_write_text(w, "rules", issue->rules);
-    write_list(w, "key", issue->key, issue->n_key);
+    report_write_list(w, "key", issue->key, issue->n_key);
     json_write_close(w, '}');
 }
 
@@ -398,7 +251,7 @@ write_images(struct json_write *w, const struct report *r)
     for (size_t i = 0; i < r->n_images; i++) {
         const struct report_image *image = &r->images[i];
         json_write_open(w, NULL, '{');
-        write_uuid(w, "uuid", image);
+        report_write_uuid(w, "uuid", image);
         json_write_text(w, "name", image->name);
         json_write_text(w, "path", image->path);
         json_write_text(w, "arch", image->arch);
@@ -422,7 +275,7 @@ write_images(struct json_write *w, const struct report *r)
         if (image->state != REPORT_IMAGE_MISSING || !image->has_uuid)
             continue;
         json_write_open(w, NULL, '{');
-        write_uuid(w, "uuid", image);
+        report_write_uuid(w, "uuid", image);
         json_write_text(w, "name", image->name);
         json_write_close(w, '}');
     }
@@ -482,8 +335,8 @@ report_render_json(const struct report *report, const struct report_envelope *en
     json_write_close(&w, ']');
     if (report->n_exception_frames) {
         json_write_open(&w, "exception_backtrace", '{');
-        write_frames(&w, report, report->exception_frames, report->n_exception_frames,
-                     report->n_exception_frames_cut);
+        report_write_frames(&w, report, report->exception_frames, report->n_exception_frames,
+                            report->n_exception_frames_cut);
         json_write_close(&w, '}');
     }
     write_issue(&w, &report->issue);
@@ -492,7 +345,7 @@ report_render_json(const struct report *report, const struct report_envelope *en
     write_attachments(&w, report);
     json_write_raw(&w, "breadcrumbs", report->breadcrumbs_json);
     json_write_raw(&w, "extra", report->extra_json);
-    write_list(&w, "notes", report->notes, report->n_notes);
+    report_write_list(&w, "notes", report->notes, report->n_notes);
     json_write_close(&w, '}');
     return fz_buffer_done(out, err);
 }

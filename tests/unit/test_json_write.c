@@ -177,14 +177,62 @@ test_compact(void **state)
     }
 }
 
+/* Members of rows are as those of other objects. */
+static void
+test_keys(void **state)
+{
+    (void)state;
+    static const uint64_t values[] = {0,
+                                      1,
+                                      9,
+                                      10,
+                                      15,
+                                      16,
+                                      0x9af,
+                                      0xfedcba98,
+                                      UINT32_MAX,
+                                      0x100000000,
+                                      4372828902,
+                                      0x123456789,
+                                      UINT64_MAX / 2,
+                                      UINT64_MAX};
+    /* The longest that there may be, and a short one. */
+    static const char *const names[] = {"a", "seven", "abcdefghijklmnopqrstuvwxyz0"};
+    for (size_t n = 0; n < FZ_ARRAY_LEN(names); n++) {
+        const struct json_key key = json_key_make(names[n]);
+        for (size_t i = 0; i < FZ_ARRAY_LEN(values); i++) {
+            FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer got = fz_buffer_make(0);
+            FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer want = fz_buffer_make(0);
+            struct json_write w = json_write_start(&got);
+            unsigned long long value = values[i];
+            json_write_open(&w, NULL, '{');
+            json_write_key_hex(&w, &key, value);
+            json_write_key_u64(&w, &key, value);
+            json_write_key_empty(&w, &key);
+            json_write_hex(&w, names[n], value);
+            json_write_close(&w, '}');
+            fz_buffer_printf(&want, "{\"%s\":\"0x%llx\",\"%s\":%llu,\"%s\":[],\"%s\":\"0x%llx\"}",
+                             names[n], value, names[n], value, names[n], names[n], value);
+            assert_string_equal(got.data, want.data);
+        }
+    }
+    /* A buffer that has no room left. */
+    struct fz_buffer small = fz_buffer_make(4);
+    struct json_write w = json_write_start(&small);
+    const struct json_key key = json_key_make("a");
+    json_write_key_hex(&w, &key, 1);
+    json_write_key_u64(&w, &key, 1);
+    json_write_key_empty(&w, &key);
+    assert_int_equal(fz_buffer_done(&small, NULL), FZ_E_LIMIT);
+    fz_buffer_deinit(&small);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_write),
-        cmocka_unit_test(test_pieces),
-        cmocka_unit_test(test_walk),
-        cmocka_unit_test(test_compact),
+        cmocka_unit_test(test_keys), cmocka_unit_test(test_write),   cmocka_unit_test(test_pieces),
+        cmocka_unit_test(test_walk), cmocka_unit_test(test_compact),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
