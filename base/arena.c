@@ -39,7 +39,7 @@ fz_arena_deinit(struct fz_arena *arena)
 }
 
 static struct fz_arena_block *
-add_block(struct fz_arena *arena, size_t need)
+add_block(struct fz_arena *arena, size_t need, bool is_cleared)
 {
     size_t usual = arena->blocks ? BLOCK_SIZE : FIRST_BLOCK_SIZE;
     size_t size = need > usual ? need : usual;
@@ -53,9 +53,10 @@ add_block(struct fz_arena *arena, size_t need)
             return NULL;
         }
     }
-    struct fz_arena_block *block = calloc(1, total);
+    struct fz_arena_block *block = is_cleared ? calloc(1, total) : malloc(total);
     if (!block)
         return NULL;
+    *block = (struct fz_arena_block){.next = NULL};
     block->size = size;
     arena->used += total;
     /* A large block is second in the list: the current one may have room for small allocations. */
@@ -69,8 +70,8 @@ add_block(struct fz_arena *arena, size_t need)
     return block;
 }
 
-void *
-fz_arena_alloc(struct fz_arena *arena, size_t size)
+static void *
+alloc(struct fz_arena *arena, size_t size, bool is_cleared)
 {
     /* Tests of running out of memory fail each allocation in turn. */
     if (arena->fail_after == 0)
@@ -84,13 +85,26 @@ fz_arena_alloc(struct fz_arena *arena, size_t size)
     size_t need = (size + ALIGN - 1) & ~(size_t)(ALIGN - 1);
     struct fz_arena_block *block = arena->blocks;
     if (!block || need > block->size - block->used) {
-        block = add_block(arena, need);
+        block = add_block(arena, need, is_cleared);
         if (!block)
             return NULL;
     }
     void *at = block->bytes + block->used;
     block->used += need;
     return at;
+}
+
+void *
+fz_arena_alloc(struct fz_arena *arena, size_t size)
+{
+    return alloc(arena, size, true);
+}
+
+void *
+fz_arena_bytes(struct fz_arena *arena, size_t size)
+{
+    /* Blocks of small ones are cleared as a whole, and serve others as well. */
+    return alloc(arena, size, size <= BLOCK_SIZE);
 }
 
 void *

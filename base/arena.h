@@ -2,7 +2,7 @@
  * An arena: memory for one report or one job, with a cap in bytes, freed all at once.
  *
  * Parsers allocate only here, so a hostile input costs at most the cap. Not thread-safe; one owner.
- * Memory is zeroed and aligned to 16 bytes.
+ * Memory is zeroed, unless it says otherwise, and aligned to 16 bytes.
  */
 #ifndef FZ_ARENA_H
 #define FZ_ARENA_H
@@ -36,6 +36,8 @@ void fz_arena_deinit(struct fz_arena *arena); /* NULL and a deinited arena are f
 /* `size` zeroed bytes, or NULL when the cap or memory is exhausted (report it as FZ_E_LIMIT or
  * FZ_E_NO_MEMORY with fz_arena_fail()). size 0 gives a valid pointer. */
 void *fz_arena_alloc(struct fz_arena *arena, size_t size);
+/* The same for bytes that the caller fills at once: many are not zeroed. */
+void *fz_arena_bytes(struct fz_arena *arena, size_t size);
 
 /* An array of `n` elements of `size` bytes; the product is checked. */
 void *fz_arena_array(struct fz_arena *arena, size_t n, size_t size);

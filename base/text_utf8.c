@@ -58,7 +58,12 @@ fz_text_is_utf8(struct fz_span bytes)
     size_t i = 0;
     while (i < bytes.len) {
         /* Nearly all is ASCII. */
-        while (bytes.len - i >= sizeof(uint64_t) && (load_word(bytes.data + i) & highs) == 0)
+        const uint8_t *p = bytes.data + i;
+        for (; bytes.len - i >= 4 * sizeof(uint64_t); i += 4 * sizeof(uint64_t), p += 32) {
+            if ((load_word(p) | load_word(p + 8) | load_word(p + 16) | load_word(p + 24)) & highs)
+                break;
+        }
+        for (; bytes.len - i >= sizeof(uint64_t) && (load_word(bytes.data + i) & highs) == 0;)
             i += sizeof(uint64_t);
         if (i == bytes.len)
             break;

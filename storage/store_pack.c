@@ -98,7 +98,7 @@ store_unpack(struct fz_span packed, struct fz_arena *arena, struct fz_span *ret,
     if (size == ZSTD_CONTENTSIZE_ERROR || size == ZSTD_CONTENTSIZE_UNKNOWN || size > SIZE_MAX - 1)
         return fz_fail(err, FZ_E_INTERNAL, "%s", damaged_text);
     /* One byte more: callers may end JSON with a NUL. */
-    uint8_t *bytes = fz_arena_alloc(arena, (size_t)size + 1);
+    uint8_t *bytes = fz_arena_bytes(arena, (size_t)size + 1);
     if (!bytes)
         return fz_arena_fail(arena, err);
     size_t len = ZSTD_decompress(bytes, (size_t)size, packed.data, packed.len);
@@ -108,6 +108,7 @@ store_unpack(struct fz_span packed, struct fz_arena *arena, struct fz_span *ret,
     /* The length comes from the frame's header, which may be damaged by itself. */
     if (ZSTD_isError(len) || len != size)
         return fz_fail(err, FZ_E_INTERNAL, "%s", damaged_text);
+    bytes[len] = '\0';
     *ret = fz_span_make(bytes, len);
     return FZ_OK;
 }

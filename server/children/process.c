@@ -423,7 +423,7 @@ enum fz_code
 children_file_read(int fd, uint64_t offset, uint64_t len, struct fz_arena *arena,
                    struct fz_span *ret, struct fz_error *err)
 {
-    uint8_t *bytes = fz_arena_alloc(arena, (size_t)len);
+    uint8_t *bytes = fz_arena_bytes(arena, (size_t)len);
     if (!bytes)
         return fz_arena_fail(arena, err);
     for (uint64_t done = 0; done < len;) {

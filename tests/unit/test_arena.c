@@ -127,13 +127,40 @@ test_texts(void **state)
     fz_arena_deinit(&arena);
 }
 
+/* Bytes that are not zeroed do not make others so. */
+static void
+test_bytes(void **state)
+{
+    (void)state;
+    static const size_t sizes[] = {0, 1, 100, 5000, 65536, 65537, 400000};
+    struct fz_arena arena = fz_arena_make(2 * 1024 * 1024);
+    for (size_t i = 0; i < FZ_ARRAY_LEN(sizes); i++) {
+        uint8_t *bytes = fz_arena_bytes(&arena, sizes[i]), *after = fz_arena_alloc(&arena, 64);
+        assert_true(bytes && after);
+        memset(bytes, 0xff, sizes[i]);
+        uint8_t *next = fz_arena_alloc(&arena, 3000);
+        assert_non_null(next);
+        for (size_t k = 0; k < 64; k++)
+            assert_int_equal(after[k], 0);
+        for (size_t k = 0; k < 3000; k++)
+            assert_int_equal(next[k], 0);
+    }
+    assert_null(fz_arena_bytes(&arena, 2 * 1024 * 1024));
+    assert_true(arena.over_cap);
+    fz_arena_deinit(&arena);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_alloc),        cmocka_unit_test(test_first_block_is_small),
-        cmocka_unit_test(test_room_is_kept), cmocka_unit_test(test_cap),
-        cmocka_unit_test(test_fail_after),   cmocka_unit_test(test_texts),
+        cmocka_unit_test(test_bytes),
+        cmocka_unit_test(test_alloc),
+        cmocka_unit_test(test_first_block_is_small),
+        cmocka_unit_test(test_room_is_kept),
+        cmocka_unit_test(test_cap),
+        cmocka_unit_test(test_fail_after),
+        cmocka_unit_test(test_texts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
