@@ -86,6 +86,12 @@ json_space_end(struct fz_span text, size_t at)
     return at;
 }
 
+static inline size_t
+skip_space(struct fz_span text, size_t at)
+{
+    return at < text.len && text.data[at] > ' ' ? at : json_space_end(text, at);
+}
+
 /* Past the string at `at`. */
 static size_t
 string_end(struct fz_span text, size_t at)
@@ -218,7 +224,7 @@ read_same(struct fz_span text, size_t at, struct json_row *row)
         if (!at)
             return 0;
     }
-    at = json_space_end(text, at);
+    at = skip_space(text, at);
     return row->n && at < text.len && text.data[at] == '}' ? at + 1 : 0;
 }
 
@@ -229,7 +235,7 @@ read_new(struct fz_span text, size_t at, struct json_row *row)
     size_t n = 0, lead = at;
     row->n = 0;
     row->layout++;
-    at = json_space_end(text, at + 1);
+    at = skip_space(text, at + 1);
     while (at < text.len && text.data[at] == '"' && n < JSON_ROW_MEMBERS) {
         struct json_row_member *member = &row->members[n++];
         size_t end = json_find_special(text, at + 1);
@@ -237,15 +243,15 @@ read_new(struct fz_span text, size_t at, struct json_row *row)
             return 0;
         member->key = fz_span_make(text.data + at + 1, end - at - 1);
         /* Past the colon. */
-        at = json_space_end(text, json_space_end(text, end + 1) + 1);
+        at = skip_space(text, skip_space(text, end + 1) + 1);
         member->lead = fz_span_make(text.data + lead, at - lead);
         at = read_value(text, at, member);
         if (!at)
             return 0;
         lead = at;
-        at = json_space_end(text, at);
+        at = skip_space(text, at);
         if (at < text.len && text.data[at] == ',')
-            at = json_space_end(text, at + 1);
+            at = skip_space(text, at + 1);
     }
     if (at >= text.len || text.data[at] != '}')
         return 0;
@@ -299,7 +305,7 @@ check_same(struct fz_span text, size_t at, struct json_row *row)
         if (!at)
             return 0;
     }
-    at = json_space_end(text, at);
+    at = skip_space(text, at);
     return row->n && at < text.len && text.data[at] == '}' ? at + 1 : 0;
 }
 
@@ -312,11 +318,11 @@ json_rows_pass(struct fz_span text, size_t like, size_t at)
     if (!read_new(text, like, &row))
         return passed;
     while (passed.has_comma) {
-        size_t end = check_same(text, json_space_end(text, passed.end), &row);
+        size_t end = check_same(text, skip_space(text, passed.end), &row);
         if (!end)
             break;
         passed.n++;
-        end = json_space_end(text, end);
+        end = skip_space(text, end);
         passed.has_comma = end < text.len && text.data[end] == ',';
         passed.end = end + passed.has_comma;
     }
@@ -331,9 +337,9 @@ json_rows_next(struct json_rows *rows)
 {
     struct fz_span text = rows->text;
     struct json_row *row = &rows->row;
-    size_t at = json_space_end(text, rows->pos), end = 0;
+    size_t at = skip_space(text, rows->pos), end = 0;
     if (at < text.len && text.data[at] == ',')
-        at = json_space_end(text, at + 1);
+        at = skip_space(text, at + 1);
     rows->pos = at;
     if (at >= text.len || text.data[at] == ']')
         return false;
@@ -410,10 +416,9 @@ bool
 json_row_u64(const struct json_row *row, int member, uint64_t *ret)
 {
     struct fz_span text;
-    if (json_row_text(row, member, &text))
-        return fz_text_u64(text, ret);
-    if (member < 0 || row->members[member].kind != JSON_ROW_INTEGER)
-        return false;
-    *ret = row->members[member].number;
-    return true;
+    if (member >= 0 && row->members[member].kind == JSON_ROW_INTEGER) {
+        *ret = row->members[member].number;
+        return true;
+    }
+    return json_row_text(row, member, &text) && fz_text_u64(text, ret);
 }

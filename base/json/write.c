@@ -18,16 +18,21 @@ json_write_start(struct fz_buffer *out)
 static char *
 begin_item(struct json_write *w, const char *key, size_t more)
 {
-    struct fz_span name = fz_span_cstr(key);
-    bool is_plain = fz_text_json_plain(name) == name.len, comma = w->comma;
+    bool comma = w->comma;
     w->comma = true;
-    char *to = fz_buffer_room(w->out, more + comma + (key && is_plain ? name.len + 3 : 0));
+    if (!key) {
+        char *to = fz_buffer_room(w->out, more + comma);
+        if (to && comma)
+            *to++ = ',';
+        return to;
+    }
+    struct fz_span name = fz_span_cstr(key);
+    bool is_plain = fz_text_json_plain(name) == name.len;
+    char *to = fz_buffer_room(w->out, more + comma + (is_plain ? name.len + 3 : 0));
     if (!to)
         return NULL;
     if (comma)
         *to++ = ',';
-    if (!key)
-        return to;
     if (!is_plain) {
         /* Escaped as values are: keys of tags come from reports. */
         fz_buffer_grow_to(w->out, to);
@@ -115,10 +120,12 @@ static char *
 put_hex(char *to, uint64_t value)
 {
     size_t n = (size_t)(67 - __builtin_clzll(value | 1)) / 4;
-    const uint64_t words[] = {hex_word((uint32_t)(value >> 32)), hex_word((uint32_t)value), 0, 0};
+    /* The first digit to the top: all sixteen places are written, and those after the n digits are zeros. */
+    value <<= 64 - 4 * n;
+    uint64_t high = hex_word((uint32_t)(value >> 32)), low = hex_word((uint32_t)value);
     memcpy(to, "\"0x", 3);
-    /* A fixed number of bytes is two instructions. */
-    memcpy(to + 3, (const char *)words + 16 - n, 16);
+    memcpy(to + 3, &high, sizeof(high));
+    memcpy(to + 3 + sizeof(high), &low, sizeof(low));
     to[3 + n] = '"';
     return to + n + 4;
 }

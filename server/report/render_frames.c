@@ -75,6 +75,7 @@ struct shared {
     bool in_app;
     const char *rule;
     struct json_piece whose;
+    struct json_piece plain; /* all from `status` on, of a frame without a name */
 };
 
 static void
@@ -126,18 +127,24 @@ write_whose(struct json_write *w, const struct report_frame *frame, struct share
     shared->whose = json_write_piece(w, start);
 }
 
-static void
-write_frame(struct json_write *w, const struct report *r, const struct report_frame *frame,
-            size_t index, const struct keys *keys, struct shared *shared)
+static bool
+is_like_plain(const struct report_frame *frame, const struct shared *shared)
 {
-    json_write_open(w, NULL, '{');
-    json_write_key_u64(w, &keys->index, index);
-    json_write_key_hex(w, &keys->address, frame->addr);
-    if (frame->status != REPORT_FRAME_UNRESOLVED)
-        json_write_key_hex(w, &keys->lookup_address, frame->lookup_addr);
-    write_image(w, r, frame, shared);
-    if (frame->has_image_offset)
-        json_write_key_hex(w, &keys->image_offset, frame->image_offset);
+    return shared->plain.len && shared->status == frame->status && shared->trust == frame->trust &&
+           shared->in_app == frame->in_app && shared->rule == frame->rule;
+}
+
+/* From `status` on. */
+static void
+write_rest(struct json_write *w, const struct report_frame *frame, const struct keys *keys,
+           struct shared *shared)
+{
+    bool is_plain = frame->n_symbols == 0 && !frame->has_client_start && !frame->samples;
+    if (is_plain && is_like_plain(frame, shared)) {
+        json_write_again(w, &shared->plain);
+        return;
+    }
+    size_t start = w->out->len;
     write_how(w, frame, shared);
     if (frame->n_symbols == 0) {
         json_write_key_empty(w, &keys->symbols);
@@ -153,6 +160,22 @@ write_frame(struct json_write *w, const struct report *r, const struct report_fr
     if (frame->samples)
         json_write_u64(w, "samples", frame->samples);
     write_whose(w, frame, shared);
+    shared->plain = is_plain ? json_write_piece(w, start) : (struct json_piece){.len = 0};
+}
+
+static void
+write_frame(struct json_write *w, const struct report *r, const struct report_frame *frame,
+            size_t index, const struct keys *keys, struct shared *shared)
+{
+    json_write_open(w, NULL, '{');
+    json_write_key_u64(w, &keys->index, index);
+    json_write_key_hex(w, &keys->address, frame->addr);
+    if (frame->status != REPORT_FRAME_UNRESOLVED)
+        json_write_key_hex(w, &keys->lookup_address, frame->lookup_addr);
+    write_image(w, r, frame, shared);
+    if (frame->has_image_offset)
+        json_write_key_hex(w, &keys->image_offset, frame->image_offset);
+    write_rest(w, frame, keys, shared);
     if (frame->is_anchor)
         json_write_bool(w, "anchor", true);
     json_write_close(w, '}');
