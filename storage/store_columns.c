@@ -43,7 +43,7 @@ store_set_columns(struct store *store, const struct fz_columns *columns, struct 
     }
     /* The key is what results and sets are stored under; the rest is for store_runs.h. */
     fz_buffer_text(&update,
-                   " WHERE project_id = $1 AND id = $2 RETURNING key, CASE WHEN ends_run = "
+                   " WHERE key = " STORE_REPORT_KEY " RETURNING key, CASE WHEN ends_run = "
                    "1 AND transient = 0 THEN run_id END, n_processed, received_ms, transient");
     /* A second call replaces the columns of the first. */
     store_drop_columns(store);

@@ -101,14 +101,14 @@ store_report_find_issue(struct store *store, int64_t project_id, const char *id,
     const struct sql_value args[] = {sql_int(project_id), sql_text(id)};
     struct store_report_issue found = {.number = 0};
     FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
-    enum fz_code code =
-        sql_query(store->sql,
-                  "SELECT i.number, v.sha256, i.title, v.label, s.body FROM reports r JOIN facts f "
-                  "ON f.project_id = r.project_id AND f.received_ms = r.received_ms AND "
-                  "f.report_key = r.key JOIN variants v ON v.id = f.variant_id JOIN issues i ON "
-                  "i.id = v.issue_id JOIN stacks s ON s.key = f.stack_key WHERE r.project_id = $1 "
-                  "AND r.id = $2 AND r.is_grouped = 1",
-                  args, FZ_ARRAY_LEN(args), &rows, err);
+    enum fz_code code = sql_query(
+        store->sql,
+        "SELECT i.number, v.sha256, i.title, v.label, s.body FROM reports r JOIN facts f "
+        "ON f.project_id = r.project_id AND f.received_ms = r.received_ms AND "
+        "f.report_key = r.key JOIN variants v ON v.id = f.variant_id JOIN issues i ON "
+        "i.id = v.issue_id JOIN stacks s ON s.key = f.stack_key WHERE r.key = " STORE_REPORT_KEY
+        " AND r.is_grouped = 1",
+        args, FZ_ARRAY_LEN(args), &rows, err);
     bool row = sql_row(&rows, &code, err);
     if (code == FZ_OK && !row)
         return fz_fail(err, FZ_E_NOT_FOUND, "the report belongs to no issue");

@@ -37,7 +37,7 @@ fail_subject(struct store *store, const struct store_job *job, enum fz_code why,
     enum fz_code code =
         sql_number(store->sql,
                    "UPDATE reports SET status = 'failed', error = $3, wait_set = NULL, n_missing "
-                   "= 0 WHERE project_id = $1 AND id = $2 RETURNING transient",
+                   "= 0 WHERE key = " STORE_REPORT_KEY " RETURNING transient",
                    args, 3, &is_transient, NULL, err);
     changed.n[STORE_CHANGE_REPORT] = !is_transient;
     changed.report = job->subject;

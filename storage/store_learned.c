@@ -57,7 +57,7 @@ is_transient(struct store *store, const struct store_job *job, bool *ret, struct
     const struct sql_value args[] = {sql_int(job->project_id), sql_text(job->subject)};
     int64_t transient = 0;
     enum fz_code code =
-        sql_number(store->sql, "SELECT transient FROM reports WHERE project_id = $1 AND id = $2",
+        sql_number(store->sql, "SELECT transient FROM report_ids WHERE project_id = $1 AND id = $2",
                    args, FZ_ARRAY_LEN(args), &transient, NULL, err);
     *ret = transient != 0;
     return code;

@@ -47,7 +47,7 @@ store_report_full_body(struct store *store, int64_t project_id, const char *id,
         store->sql,
         "SELECT coalesce(m.body, b.body), CASE WHEN m.body IS NULL THEN r.memory ELSE 0 "
         "END, r.received_ms FROM reports r JOIN report_bodies b ON b.report_key = r.key LEFT JOIN "
-        "report_memory m ON m.report_key = r.key WHERE r.project_id = $1 AND r.id = $2",
+        "report_memory m ON m.report_key = r.key WHERE r.key = " STORE_REPORT_KEY,
         args, FZ_ARRAY_LEN(args), &rows, err);
     bool row = sql_row(&rows, &code, err);
     if (code != FZ_OK)
@@ -87,7 +87,7 @@ find_body(struct store *store, const struct store_job *job, int64_t *ret_key,
     enum fz_code code =
         sql_query(store->sql,
                   "SELECT r.key, r.memory, p.keep_memory FROM reports r JOIN projects p ON p.id = "
-                  "r.project_id WHERE r.project_id = $1 AND r.id = $2",
+                  "r.project_id WHERE r.key = " STORE_REPORT_KEY,
                   args, FZ_ARRAY_LEN(args), &rows, err);
     bool row = sql_row(&rows, &code, err);
     if (code == FZ_OK && !row)

@@ -74,6 +74,9 @@ FZ_MUST_CHECK enum fz_code store_report_insert_packed(struct store *store,
                                                       const struct store_packed *items, size_t n,
                                                       struct fz_error *err);
 
+/* In a query, the key of the report with the id $2 in the project $1: PostgreSQL finds the month's table by it (0035_expand_months.sql). */
+#define STORE_REPORT_KEY "(SELECT k.key FROM report_ids k WHERE k.project_id = $1 AND k.id = $2)"
+
 /* Note in the transaction that there are `n` more reports (or fewer). */
 FZ_MUST_CHECK enum fz_code store_count_reports(struct sql *tx, int64_t n, struct fz_error *err);
 

@@ -30,9 +30,9 @@ find_stored(struct sql *tx, const struct store_report_new *item, const char *id,
     FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
     enum fz_code code =
         sql_query(tx,
-                  "SELECT id, 1 AS same FROM reports WHERE project_id = $1 AND body_sha256 = $3 "
+                  "SELECT id, 1 AS same FROM report_ids WHERE project_id = $1 AND body_sha256 = $3 "
                   "AND transient = 0 AND $4 = 0 UNION ALL "
-                  "SELECT id, 0 AS same FROM reports WHERE project_id = $1 AND id = $2 "
+                  "SELECT id, 0 AS same FROM report_ids WHERE project_id = $1 AND id = $2 "
                   "ORDER BY same DESC LIMIT 1",
                   args, FZ_ARRAY_LEN(args), &rows, err);
     if (code == FZ_OK)

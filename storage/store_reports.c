@@ -19,7 +19,7 @@ get_report(struct store *store, const char *tail, const struct sql_value args[2]
            struct fz_arena *arena, struct store_report *ret, struct fz_error *err)
 {
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text = fz_buffer_make(0);
-    fz_buffer_printf(&text, "SELECT %s FROM reports WHERE project_id = $1 AND id = $2 %s",
+    fz_buffer_printf(&text, "SELECT %s FROM reports WHERE key = " STORE_REPORT_KEY " %s",
                      store->select_report, tail);
     FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
     enum fz_code code = fz_buffer_done(&text, err);
@@ -63,8 +63,8 @@ store_reports_queued(struct store *store, int64_t project_id, const char *const 
     while (room < n)
         room *= 2;
     args[0] = sql_int(project_id);
-    fz_buffer_text(&text, "SELECT id FROM reports WHERE project_id = $1 AND status = 'queued' AND "
-                          "id IN (");
+    fz_buffer_text(&text, "SELECT r.id FROM report_ids k JOIN reports r ON r.key = k.key WHERE "
+                          "k.project_id = $1 AND r.status = 'queued' AND k.id IN (");
     for (size_t i = 0; i < room; i++) {
         fz_buffer_printf(&text, "%s$%zu", i ? ", " : "", i + 2);
         args[1 + i] = sql_text(i < n ? ids[i] : "");
@@ -94,13 +94,13 @@ store_report_clashes(struct store *store, int64_t project_id, const char *id,
     const struct sql_value args[] = {sql_int(project_id), sql_text(id), sql_int(STORE_CLASHES)};
     FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
     struct sql_list list = {.arena = arena, .item = sizeof(struct store_clash)};
-    enum fz_code code = sql_query(
-        store->sql,
-        "SELECT claimed_id, 1, 0 AS key FROM reports WHERE project_id = $1 AND id = $2 AND "
-        "claimed_id IS NOT NULL UNION ALL "
-        "SELECT id, 0, key FROM reports WHERE project_id = $1 AND claimed_id = $2 "
-        "ORDER BY key LIMIT $3",
-        args, FZ_ARRAY_LEN(args), &rows, err);
+    enum fz_code code =
+        sql_query(store->sql,
+                  "SELECT claimed_id, 1, 0 AS key FROM reports WHERE key = " STORE_REPORT_KEY
+                  " AND claimed_id IS NOT NULL UNION ALL "
+                  "SELECT id, 0, key FROM reports WHERE project_id = $1 AND claimed_id = $2 "
+                  "ORDER BY key LIMIT $3",
+                  args, FZ_ARRAY_LEN(args), &rows, err);
     for (struct store_clash *one; (one = sql_list_next(&rows, &list, &code, err));) {
         sql_col_copy(&rows, 0, one->id, sizeof(one->id));
         one->is_claimed = sql_col_int(&rows, 1) != 0;
@@ -128,8 +128,7 @@ store_report_result(struct store *store, int64_t project_id, const char *id, str
                     struct fz_span *ret, struct fz_error *err)
 {
     return get_packed(store, project_id, id,
-                      "SELECT result FROM report_results WHERE report_key = "
-                      "(SELECT key FROM reports WHERE project_id = $1 AND id = $2)",
+                      "SELECT result FROM report_results WHERE report_key = " STORE_REPORT_KEY,
                       arena, ret, err);
 }
 
@@ -138,9 +137,8 @@ store_report_body(struct store *store, int64_t project_id, const char *id, struc
                   struct fz_span *ret, struct fz_error *err)
 {
     return get_packed(store, project_id, id,
-                      "SELECT body FROM report_bodies WHERE report_key = "
-                      "(SELECT key FROM reports WHERE project_id = $1 AND id = $2)",
-                      arena, ret, err);
+                      "SELECT body FROM report_bodies WHERE report_key = " STORE_REPORT_KEY, arena,
+                      ret, err);
 }
 
 enum fz_code
@@ -148,13 +146,10 @@ store_report_size(struct store *store, int64_t project_id, const char *id,
                   enum store_report_part part, uint64_t *ret, struct fz_error *err)
 {
     static const char *const queries[] = {
-        "SELECT substr(result, 1, 18) FROM report_results WHERE report_key = "
-        "(SELECT key FROM reports WHERE project_id = $1 AND id = $2)",
-        "SELECT substr(body, 1, 18) FROM report_bodies WHERE report_key = "
-        "(SELECT key FROM reports WHERE project_id = $1 AND id = $2)",
-        "SELECT substr(coalesce(m.body, b.body), 1, 18) FROM reports r JOIN report_bodies b ON "
-        "b.report_key = r.key LEFT JOIN report_memory m ON m.report_key = r.key "
-        "WHERE r.project_id = $1 AND r.id = $2"};
+        "SELECT substr(result, 1, 18) FROM report_results WHERE report_key = " STORE_REPORT_KEY,
+        "SELECT substr(body, 1, 18) FROM report_bodies WHERE report_key = " STORE_REPORT_KEY,
+        "SELECT substr(coalesce(m.body, b.body), 1, 18) FROM report_bodies b LEFT JOIN "
+        "report_memory m ON m.report_key = b.report_key WHERE b.report_key = " STORE_REPORT_KEY};
     const struct sql_value args[] = {sql_int(project_id), sql_text(id)};
     FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
     enum fz_code code = sql_query(store->sql, queries[part], args, FZ_ARRAY_LEN(args), &rows, err);
@@ -179,8 +174,8 @@ delete_row(struct sql *tx, struct store_run_report *report, bool *ret_transient,
                  2, NULL, err);
     if (code == FZ_OK)
         code = sql_query(tx,
-                         "DELETE FROM reports WHERE project_id = $1 AND id = $2 RETURNING "
-                         "transient, CASE WHEN ends_run = 1 THEN run_id END, received_ms, key",
+                         "DELETE FROM reports WHERE key = " STORE_REPORT_KEY " RETURNING transient,"
+                         " CASE WHEN ends_run = 1 THEN run_id END, received_ms, key",
                          args, 2, &rows, err);
     bool row = sql_row(&rows, &code, err);
     if (code == FZ_OK && !row)
@@ -279,7 +274,7 @@ static enum fz_code
 no_body(struct sql *tx, const struct sql_value *args, struct fz_error *err)
 {
     bool found = false;
-    enum fz_code code = sql_number(tx, "SELECT 1 FROM reports WHERE project_id = $1 AND id = $2",
+    enum fz_code code = sql_number(tx, "SELECT 1 FROM report_ids WHERE project_id = $1 AND id = $2",
                                    args, 2, NULL, &found, err);
     if (code != FZ_OK || !found)
         return code == FZ_OK ? no_report(err) : code;
@@ -309,8 +304,8 @@ store_report_reprocess(struct store *store, int64_t project_id, const char *id,
         code = sql_exec(
             tx,
             "INSERT INTO jobs (project_id, kind, subject, priority, due_ms, queued_ms, since_ms) "
-            "SELECT project_id, 1, id, 1, 0, $3, $4 FROM reports WHERE project_id = $1 AND id = $2 "
-            "AND has_body = 1 ON CONFLICT (project_id, kind, subject) DO UPDATE SET "
+            "SELECT project_id, 1, id, 1, 0, $3, $4 FROM reports WHERE key = " STORE_REPORT_KEY
+            " AND has_body = 1 ON CONFLICT (project_id, kind, subject) DO UPDATE SET "
             "again = CASE WHEN jobs.state = 1 THEN 1 ELSE 0 END, "
             "priority = CASE WHEN jobs.state = 2 OR jobs.priority > 1 THEN 1 ELSE jobs.priority "
             "END, "
@@ -324,10 +319,9 @@ store_report_reprocess(struct store *store, int64_t project_id, const char *id,
     if (code == FZ_OK && n == 0)
         return no_body(tx, args, err);
     if (code == FZ_OK)
-        code = sql_exec(tx,
-                        "UPDATE reports SET status = 'queued', error = NULL "
-                        "WHERE project_id = $1 AND id = $2",
-                        args, 2, NULL, err);
+        code = sql_exec(
+            tx, "UPDATE reports SET status = 'queued', error = NULL WHERE key = " STORE_REPORT_KEY,
+            args, 2, NULL, err);
     if (code == FZ_OK)
         code = count_change(store, project_id, id, err);
     return code == FZ_OK ? sql_commit(&tx, err) : code;

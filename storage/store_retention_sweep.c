@@ -1,5 +1,6 @@
 /* Deleting what a plan names: reports, bodies, then symbol files, each portion in one transaction. */
 #include "storage/store_changed.h"
+#include "storage/store_partitions.h"
 #include "storage/store_retention_plan.h"
 
 /* ---- reports ---- */
@@ -21,12 +22,18 @@ static enum fz_code
 drop_reports(struct store *store, const struct store_retention_plan *plan,
              const struct store_plan_row *rows, size_t n, uint64_t *ret_n, struct fz_error *err)
 {
+    int64_t keys[STORE_RETENTION_PORTION];
     *ret_n = 0;
+    for (size_t i = 0; i < n; i++)
+        keys[i] = rows[i].key;
     FZ_CLEANUP(sql_rollbackp) struct sql *tx = NULL;
     enum fz_code code = sql_begin(store->sql, &tx, err);
     if (code == FZ_OK)
         /* First, as in the end of a report. */
         code = sql_lock(tx, plan->project_id, false, err);
+    /* The other reports of a month will be as old soon; those that are thinned out leave their place now. */
+    if (code == FZ_OK && plan->n_done < plan->aged.n)
+        code = store_months_leave(tx, keys, n, err);
     if (code == FZ_OK)
         code = store_reports_delete(store, plan->project_id, rows, n, plan->now_ms - RUN_MS, ret_n,
                                     err);

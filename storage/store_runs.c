@@ -34,7 +34,7 @@ mark(struct sql *tx, const struct store_run_report *report, const char *same_as,
 {
     const struct sql_value args[] = {sql_int(report->project_id), sql_text(report->id),
                                      sql_text(*same_as ? same_as : NULL)};
-    return sql_exec(tx, "UPDATE reports SET same_as = $3 WHERE project_id = $1 AND id = $2", args,
+    return sql_exec(tx, "UPDATE reports SET same_as = $3 WHERE key = " STORE_REPORT_KEY, args,
                     FZ_ARRAY_LEN(args), NULL, err);
 }
 

@@ -4,11 +4,13 @@
 
 #include "base/buffer.h"
 
-/* The new database has its own: its migrations, the state of this transfer, and what is about processes that run. */
+/* The new database has its own: its migrations, the state of this transfer, what is about processes that run, and what is made of
+ * the rows of reports. */
 static const char tables_query[] =
     "SELECT CAST(relname AS text) FROM pg_class WHERE relnamespace = CAST(current_schema() AS "
     "regnamespace) AND relkind IN ('r', 'p') AND NOT relispartition AND relname NOT IN "
-    "('schema_migrations', 'transfer_tables', 'transfer_later', 'queue_clock', 'duties') "
+    "('schema_migrations', 'transfer_tables', 'transfer_later', 'queue_clock', 'duties', "
+    "'report_ids', 'report_months') "
     "ORDER BY relname";
 
 static const char columns_query[] =

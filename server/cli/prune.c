@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "storage/store_jobs.h"
+#include "storage/store_partitions.h"
 #include "storage/store_retention.h"
 
 enum { ARENA_BYTES = 64 * 1024 * 1024, AGAIN_MAX = 1000 };
@@ -81,6 +82,9 @@ prune(struct store *store, const struct prune_request *request, bool *ret_is_hel
     /* Memory, and what the reports have named. */
     if (code == FZ_OK && !request->is_dry)
         code = store_sweep_rows(store, &n_rows, err);
+    struct store_months_done months;
+    if (code == FZ_OK && !request->is_dry)
+        code = store_months_sweep(store, &months, err);
     if (code == FZ_OK && request->wants_vacuum && !request->is_dry)
         code = store_vacuum(store, err);
     return code;

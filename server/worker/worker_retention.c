@@ -8,6 +8,7 @@
 #include "base/time.h"
 #include "server/worker/job.h"
 #include "storage/store_outbox.h"
+#include "storage/store_partitions.h"
 
 enum {
     CHECK_MS = 2 * 1000, /* how often to look whether a sweep is due */
@@ -105,6 +106,20 @@ step_project(struct worker *w, const struct store_project *project, struct fz_er
 
 /* ---- all projects ---- */
 
+static enum fz_code
+sweep_months(struct worker *w, struct fz_error *err)
+{
+    struct store_months_done done;
+    enum fz_code code = store_months_sweep(w->store, &done, err);
+    if (done.n_made + done.n_dropped + done.n_copied > 0)
+        fz_log(FZ_LOG_INFO, "tables of months",
+               "made=%llu dropped=%llu copied=%llu reports=%llu bytes=%llu",
+               (unsigned long long)done.n_made, (unsigned long long)done.n_dropped,
+               (unsigned long long)done.n_copied, (unsigned long long)done.n_reports,
+               (unsigned long long)done.bytes);
+    return code;
+}
+
 void
 worker_retention_stop(struct worker *w)
 {
@@ -155,6 +170,9 @@ step(struct worker *w, bool *ret_is_done, struct fz_error *err)
         if (w->config->metrics)
             w->config->metrics->retention_sweeps++;
         code = store_duty_keep(w->store, duty, every_ms, err);
+        /* After that: a table that others use must not make the whole sweep begin again. */
+        if (code == FZ_OK)
+            code = sweep_months(w, err);
     }
     return code;
 }

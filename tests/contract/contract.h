@@ -113,6 +113,7 @@ int contract_run_people(void);
 int contract_run_changes(void);
 int contract_run_memory(void);
 int contract_run_retention(void);
+int contract_run_months(void);
 int contract_run_runs(void);
 int contract_run_grouping(void);
 int contract_run_outbox(void);

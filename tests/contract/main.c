@@ -421,6 +421,7 @@ main(int argc, char **argv)
         {"changes", contract_run_changes},
         {"memory", contract_run_memory},
         {"retention", contract_run_retention},
+        {"months", contract_run_months},
         {"runs", contract_run_runs},
         {"grouping", contract_run_grouping},
         {"outbox", contract_run_outbox},
