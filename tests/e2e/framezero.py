@@ -10,6 +10,7 @@ JSON responses are returned parsed. FRAMEZERO_TEST_POSTGRESQL chooses the databa
 import http.client
 import json
 import os
+import random
 import shutil
 import signal
 import socket
@@ -26,9 +27,18 @@ if os.geteuid() == 0:
 
 
 def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
+    """Below those that the system gives to connections. One of these may be taken while a server is down for a moment, even by a
+    client that tries to connect to it and so to itself."""
+    with open("/proc/sys/net/ipv4/ip_local_port_range", encoding="ascii") as f:
+        above = int(f.read().split()[0])
+    while True:
+        port = random.SystemRandom().randint(min(10000, above // 2), above - 1)
+        with socket.socket() as s:
+            try:
+                s.bind(("127.0.0.1", port))
+                return port
+            except OSError:
+                pass
 
 
 def new_database():

@@ -5,7 +5,6 @@ It listens on 127.0.0.1, or on the address `host` of a machine whose namespaces 
 
 import os
 import shutil
-import socket
 import subprocess
 import time
 import unittest
@@ -13,14 +12,10 @@ import urllib.error
 import urllib.request
 import uuid
 
+from framezero import free_port
+
 ACCESS, SECRET = "CEPHACCESSKEY", "CephSecretKey0123456789"
 PROGRAMS = ("ceph-mon", "ceph-osd", "radosgw", "ceph", "ceph-authtool", "monmaptool", "radosgw-admin")
-
-
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
 
 
 class Cluster:

@@ -5,13 +5,13 @@ objects, and end(). unittest.SkipTest says why one cannot be had here.
 """
 
 import os
-import socket
 import subprocess
 import unittest
 
 import clients as npm_clients
 import radosgw
 import s3_server
+from framezero import free_port
 
 # A fork that is kept; 5.0.0 needs a newer node than Debian has.
 S3RVER = "@20minutes/s3rver@4.0.4"
@@ -23,15 +23,9 @@ new S3rver({address: '127.0.0.1', port: +port, silent: true, directory, configur
 """
 
 
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
-
-
 class Small:
     def __init__(self, *_):
-        self.server = s3_server.Server().start()
+        self.server = s3_server.Server(free_port()).start()
         self.url, self.store = self.server.url, self.server.store
 
     def blobs(self, prefix="", **more):
