@@ -32,6 +32,8 @@ enum {
     STREAM_THREADS = 4,
     SWEEP_MS = 100,
     FIRST_NICE = 10, /* ten times the share of others */
+    LISTEN_WAIT_MS = 2000,
+    LISTEN_EVERY_MS = 20,
 };
 
 static int
@@ -55,6 +57,20 @@ open_socket(const struct addrinfo *address)
     return -1;
 }
 
+/* Without a host the one IPv6 socket takes both families, if the machine has IPv6. */
+static int
+open_first(const struct addrinfo *list, bool has_host)
+{
+    int fd = -1;
+    for (int want_v6 = has_host ? 0 : 1; fd < 0 && want_v6 >= 0; want_v6--) {
+        for (const struct addrinfo *at = list; at && fd < 0; at = at->ai_next) {
+            if (has_host || (at->ai_family == AF_INET6) == (want_v6 == 1))
+                fd = open_socket(at);
+        }
+    }
+    return fd;
+}
+
 static enum fz_code
 listen_on(struct http_server *server, const char *where, struct fz_error *err)
 {
@@ -71,13 +87,11 @@ listen_on(struct http_server *server, const char *where, struct fz_error *err)
     if (failed)
         return fz_fail(err, FZ_E_UNAVAILABLE, "cannot listen on %s: %s", where,
                        gai_strerror(failed));
-    /* Without a host the one IPv6 socket takes both families, if the machine has IPv6. */
-    for (int want_v6 = *host ? 0 : 1; server->listen_fd < 0 && want_v6 >= 0; want_v6--) {
-        for (struct addrinfo *at = list; at && server->listen_fd < 0; at = at->ai_next) {
-            if (*host || (at->ai_family == AF_INET6) == (want_v6 == 1))
-                server->listen_fd = open_socket(at);
-        }
-    }
+    /* A server that was killed has its socket until the last of its threads is gone. */
+    int64_t end = fz_time_monotonic_ms() + LISTEN_WAIT_MS;
+    while ((server->listen_fd = open_first(list, *host != '\0')) < 0 && errno == EADDRINUSE &&
+           fz_time_monotonic_ms() < end)
+        fz_time_sleep_ms(LISTEN_EVERY_MS);
     freeaddrinfo(list);
     if (server->listen_fd < 0) {
         fz_fail_errno(err, "cannot listen on %s", where);

@@ -59,10 +59,11 @@ def send(pid, number):
 
 
 def is_alive(pid):
-    """Whether the process exists and is not a zombie."""
+    """Whether the process exists and not all of its threads have ended: until then its sockets are open, whatever the first one is."""
     try:
         with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as f:
-            return f.read().rpartition(")")[2].split()[0] not in ("Z", "X")
+            ended = f.read().rpartition(")")[2].split()[0] in ("Z", "X")
+        return not ended or len(os.listdir(f"/proc/{pid}/task")) > 1
     except OSError:
         return False
 

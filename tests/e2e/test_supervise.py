@@ -7,9 +7,11 @@ import os
 import re
 import resource
 import signal
+import socket
 import sqlite3
 import subprocess
 import tempfile
+import threading
 import time
 import unittest
 
@@ -230,6 +232,19 @@ class TestWrongStart(unittest.TestCase):
                     self.assertEqual(done.returncode, code, done.stderr)
                     self.assertIn(text, done.stderr)
                     self.assertNotIn("died", done.stderr)
+
+    def test_address_becomes_free(self):
+        """That of a server which was killed is taken until the last of its threads is gone."""
+        with socket.socket() as taken, tempfile.TemporaryDirectory() as data:
+            server = Server(BINARY, workers=0, data=data)
+            server.port = free_port()
+            taken.bind(("127.0.0.1", server.port))
+            taken.listen()
+            timer = threading.Timer(0.7, taken.close)
+            timer.start()
+            self.addCleanup(timer.cancel)
+            server.start()
+            self.assertEqual(server.stop(), 0)
 
 
 class TestWorkers(unittest.TestCase):
