@@ -278,17 +278,32 @@ find_project(struct worker *w, int64_t id, struct fz_error *err)
 
 /* ---- the child ------------------------------------------------------------------------------- */
 
+/* The report's bytes in w->report, and what else storage says of it; ret->bytes is NULL. */
+static enum fz_code
+fetch_report(struct worker *w, const struct store_job *job, struct store_full_body *ret,
+             struct fz_error *err)
+{
+    const struct limits *limits = w->config->limits;
+    /* Not in the arena of the result, which waits for those of other reports. */
+    FZ_CLEANUP(fz_arena_deinit)
+    struct fz_arena arena = fz_arena_make(limits->report_inflated_bytes + limits->report_memory);
+    enum fz_code code =
+        store_report_full_body(w->store, job->project_id, job->subject, &arena, ret, err);
+    if (code == FZ_OK)
+        code = fill_report(w, ret->bytes, err);
+    ret->bytes = (struct fz_span){NULL, 0};
+    return code;
+}
+
 /* Hand the report to the child. */
 static enum fz_code
-send_report(struct worker *w, const struct store_job *job, struct fz_arena *arena,
-            int64_t *ret_rules_version, struct fz_error *err)
+send_report(struct worker *w, const struct store_job *job, int64_t *ret_rules_version,
+            struct fz_error *err)
 {
     struct store_full_body raw;
     enum fz_code code = find_project(w, job->project_id, err);
     if (code == FZ_OK)
-        code = store_report_full_body(w->store, job->project_id, job->subject, arena, &raw, err);
-    if (code == FZ_OK)
-        code = fill_report(w, raw.bytes, err);
+        code = fetch_report(w, job, &raw, err);
     if (code != FZ_OK)
         return code;
     struct store_project project = w->project.row;
@@ -400,7 +415,7 @@ run(struct worker *w, struct job_end *end, struct job_made *made, struct fz_erro
         return code;
     /* From here on the time counts, also that of sending the report. */
     child_process_begin(&w->child, w->config->limits->child_wall_s);
-    code = send_report(w, job, &made->arena, &rules_version, err);
+    code = send_report(w, job, &rules_version, err);
     if (code == FZ_OK)
         code = child_process_converse(&w->child, kinds, &answers, err);
     if (code == FZ_OK)
@@ -428,8 +443,8 @@ job_report(struct worker *worker, struct job_end *end, struct fz_error *err)
 {
     const struct limits *limits = worker->config->limits;
     FZ_CLEANUP(made_deinit) struct job_made made = {.made_ms = 0};
-    /* The body with and without memory, the result and its lists. */
-    fz_arena_init(&made.arena, limits->report_inflated_bytes * 2 + 2 * limits->report_memory);
+    /* The body without memory, the result and its lists. */
+    fz_arena_init(&made.arena, limits->report_inflated_bytes + 2 * limits->report_memory);
     worker->child.died = false;
     enum fz_code code = run(worker, end, &made, err);
     end->died = code != FZ_OK && worker->child.died;
