@@ -209,6 +209,7 @@ struct table {    /* what the worker would find in its database */
     int index_fd; /* -1 = none */
     uint8_t sha256[FZ_SHA256_LEN];
     size_t n_named, n_fetched;
+    bool is_named;      /* by an answer for this report: the worker refuses to give any other */
     uint64_t claim;     /* of the last report */
     bool is_same_claim; /* of the next one */
     const char *reader; /* of the next report */
@@ -227,6 +228,8 @@ answer(struct child_process *child, struct table *table)
     proto_put_u8(&body, PROTO_SLICE_DSYM);
     proto_put_text(&body, "Shop", PROTO_TEXT_MAX);
     proto_put_text(&body, NULL, PROTO_TEXT_MAX);
+    assert_true(!is_get || table->is_named);
+    table->is_named = table->is_named || is_first;
     table->n_named += is_first ? 1 : 0;
     table->n_fetched += is_get ? 1 : 0;
     assert_int_equal(
@@ -255,6 +258,7 @@ symbolicate(struct child_process *child, const char *raw, struct table *table,
     proto_put_u8(&body, 0);
     proto_put_text(&body, NULL, PROTO_REDACT_MAX);
     table->claim += !table->is_same_claim;
+    table->is_named = false;
     proto_put_u64(&body, table->claim);
     int fds[2] = {make_file(fz_span_cstr(raw)), make_file((struct fz_span){NULL, 0})};
     child_process_begin(child, 60);

@@ -310,14 +310,39 @@ test_affixes(void **state)
     assert_string_equal(fz_text_base_name("/a/"), "");
 }
 
+/* Wherever a bad byte is among good ones. */
+static void
+test_utf8_at_every_place(void **state)
+{
+    (void)state;
+    uint8_t text[100];
+    for (size_t at = 0; at < sizeof(text); at++) {
+        memset(text, 'a', sizeof(text));
+        text[at] = 0x80;
+        assert_false(fz_text_is_utf8(fz_span_make(text, sizeof(text))));
+        assert_true(fz_text_is_utf8(fz_span_make(text, at)));
+        if (at + 1 == sizeof(text))
+            break;
+        text[at] = 0xc3;
+        text[at + 1] = 0xa4;
+        assert_true(fz_text_is_utf8(fz_span_make(text, sizeof(text))));
+        assert_false(fz_text_is_utf8(fz_span_make(text, at + 1)));
+    }
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_numbers), cmocka_unit_test(test_hex),
-        cmocka_unit_test(test_base64),  cmocka_unit_test(test_utf8),
-        cmocka_unit_test(test_clean),   cmocka_unit_test(test_visible),
-        cmocka_unit_test(test_json),    cmocka_unit_test(test_json_places),
+        cmocka_unit_test(test_utf8_at_every_place),
+        cmocka_unit_test(test_numbers),
+        cmocka_unit_test(test_hex),
+        cmocka_unit_test(test_base64),
+        cmocka_unit_test(test_utf8),
+        cmocka_unit_test(test_clean),
+        cmocka_unit_test(test_visible),
+        cmocka_unit_test(test_json),
+        cmocka_unit_test(test_json_places),
         cmocka_unit_test(test_affixes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
