@@ -98,6 +98,7 @@ add_term(struct store_fact_query *facts, const struct store_term_place *place,
     if (to->source->op == STORE_OP_PRESENT && place->parts == STORE_PART_TEXT && !is_tag &&
         place->term != STORE_TERM_VERSION) {
         part.kind = STORE_FACTS_KNOWN;
+        part.has_index = false; /* what most facts have is found by reading them all */
         add_part(to, &part);
         return FZ_OK;
     }

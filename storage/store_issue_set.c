@@ -50,9 +50,13 @@ introduced_condition(struct store_sql *q, const struct store_condition *conditio
 {
     static const char *const texts[] = {
         "t.text", "(t.text || CASE WHEN t.detail <> '' THEN ' (' || t.detail || ')' ELSE '' END)"};
-    fz_buffer_text(&q->text, "EXISTS (SELECT 1 FROM terms t WHERE t.id = i.first_version AND ");
-    store_sql_match(q, condition, texts, FZ_ARRAY_LEN(texts));
-    fz_buffer_char(&q->text, ')');
+    /* Looked for once, among the versions: a join with the issues may read all terms. $1 is the project. */
+    fz_buffer_printf(&q->text,
+                     "coalesce(i.first_version %s SELECT t.id FROM terms t WHERE t.project_id = $1 "
+                     "AND t.field = %d AND ",
+                     q->driver->in_few, (int)STORE_TERM_VERSION);
+    store_sql_match_known(q, condition, texts, FZ_ARRAY_LEN(texts));
+    fz_buffer_printf(&q->text, "%s, FALSE)", q->driver->in_few_end);
 }
 
 /* Not those that are resolved in the version after one. */

@@ -71,7 +71,7 @@ image_condition(struct store_sql *q, const struct store_condition *condition, co
                      "m.project_id = $1 AND (",
                      alias);
     if (condition->field == STORE_FIELD_IMAGE)
-        store_sql_match(q, condition, name, 1);
+        store_sql_match_known(q, condition, name, 1); /* what is NULL matches nothing here */
     for (size_t i = 0; condition->field == STORE_FIELD_UUID && i < condition->n_values; i++) {
         struct fz_uuid uuid = {{0}};
         uint8_t *bytes = fz_arena_alloc(q->arena, sizeof(uuid.bytes));
@@ -101,14 +101,18 @@ text_condition(struct store_sql *q, const struct store_condition *condition, con
         exprs[n] = texts[n];
         n++;
     }
-    store_sql_match(q, condition, exprs, n);
+    /* An index serves a comparison, but not what coalesce() makes of it. NULL is FALSE except for an opposite. */
+    if (condition->is_negated)
+        store_sql_match(q, condition, exprs, n);
+    else
+        store_sql_match_known(q, condition, exprs, n);
 }
 
 void
 store_report_condition(struct store_sql *q, const struct store_condition *condition,
                        const char *alias)
 {
-    fz_buffer_text(&q->text, condition->is_negated ? " AND NOT coalesce(" : " AND coalesce(");
+    fz_buffer_text(&q->text, condition->is_negated ? " AND NOT coalesce(" : " AND (");
     enum store_field field = condition->field;
     if (field == STORE_FIELD_TAG) {
         tag_condition(q, condition, alias);
@@ -126,5 +130,5 @@ store_report_condition(struct store_sql *q, const struct store_condition *condit
     } else {
         text_condition(q, condition, alias);
     }
-    fz_buffer_text(&q->text, ", FALSE)");
+    fz_buffer_text(&q->text, condition->is_negated ? ", FALSE)" : ")");
 }

@@ -30,8 +30,9 @@ import time
 import urllib.parse
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(TOP / "tests" / "e2e"))
+sys.path[:0] = [str(TOP / "tests" / "e2e"), str(TOP / "tests" / "bench" / "support")]
 from framezero import Server  # noqa: E402
+from stacks import encoded, frame  # noqa: E402
 
 DAYS, ISSUES, VERSIONS, SYSTEMS, DEVICES, REASONS = 92, 3000, 60, 20, 60, 20000
 HOUR, DAY = 3600000, 86400000
@@ -79,8 +80,12 @@ class Postgresql:
     def run(self, text):
         subprocess.run(["psql", "-q", "-v", "ON_ERROR_STOP=1", "-c", text, self.url], check=True)
 
+    def texts(self, query):
+        """The first column of each row."""
+        return subprocess.run(["psql", "-qAt", "-c", query, self.url], check=True, stdout=subprocess.PIPE, text=True).stdout.split("\n")[:-1]
+
     def number(self, query):
-        return int(subprocess.run(["psql", "-qAt", "-c", query, self.url], check=True, stdout=subprocess.PIPE, text=True).stdout)
+        return int(self.texts(query)[0])
 
     def start(self):
         pass
@@ -249,7 +254,8 @@ def fill(to, maker):
             ((v, (v + 1) // 2, hashlib.sha256(b"v%d" % v).digest(), (v + 1) // 2, "SIGSEGV", c[0], c[1], c[2])
              for v, c in variants.items()))
     to.fill("stacks", ("key", "project_id", "sha256", "key_id", "body"),
-            ((i, project, hashlib.sha256(b"s%d" % i).digest(), i, b"x") for i in issues))
+            ((i, project, hashlib.sha256(b"s%d" % i).digest(), i, frame(encoded([texts[maker.functions[i - 1]][0]])))
+             for i in issues))
     to.fill("stack_terms", ("term_id", "stack_key"),
             (pair for i in issues for pair in ((maker.functions[i - 1], i), (maker.files[i % 400], i))))
     say("rollups")

@@ -260,7 +260,7 @@ const char *const list_case_words[] = {
     "file:.swift", "file:\"/src/Cart.m\"", "-file:main,store", "reason:selector", "reason:100%", "-has:reason",
     "reason:\"isn't c:\\\\\"", "selector", "-selector", "checkout", "\"range\"", "user:bert", "user:*@acme.com",
     "-has:user", "user:\"Cy Lee\"", "tag.channel:beta", "tag.channel:store", "-tag.channel:=store",
-    "has:tag.plan", "tag.PLAN:a=*", "-has:tag.channel", "tag.plan:*r*", "os_build:22B83", "-os_build:22*",
+    "has:user", "has:device", "has:exception", "has:reason", "has:tag.plan", "tag.PLAN:a=*", "-has:tag.channel", "tag.plan:*r*", "os_build:22B83", "-os_build:22*",
     "release:shop*", "-has:release", "mach:exc_bad_access", "run:run-1", "-run:run-1", "format:framezero",
     "-format:framezero", "issue:1", "-issue:1,2", "has:issue", "-has:issue", "is:open", "is:resolved",
     "-is:resolved", "is:new", "is:unassigned", "assignee:ann", "-has:assignee", "first_seen:>2026-10-26",
