@@ -58,6 +58,16 @@ FZ_MUST_CHECK enum fz_code store_check_pages(struct store *store, struct fz_erro
 /* FZ_OK if the database answers and can write. For /readyz. */
 FZ_MUST_CHECK enum fz_code store_ping(struct store *store, struct fz_error *err);
 
+/* How far the write-ahead log of a PostgreSQL is that this is connected to: what was committed at a primary before this call is in
+ * a standby (of the same `system`) whose position is at least the primary's. UNSUPPORTED: SQLite. */
+struct store_position {
+    int64_t system; /* the cluster and the database in it; a standby has its primary's */
+    bool is_standby;
+    int64_t bytes; /* written, or with a standby applied */
+};
+FZ_MUST_CHECK enum fz_code store_position(struct store *store, struct store_position *ret,
+                                          struct fz_error *err);
+
 /* Sleep until something was committed by anyone (a job queued, a job done) or the time is over; may
  * wake early. False: nothing was. SQLite: watches PRAGMA data_version every few ms; PostgreSQL: LISTEN/NOTIFY. */
 bool store_wait_change(struct store *store, int64_t timeout_ms);

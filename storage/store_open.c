@@ -90,6 +90,24 @@ store_ping(struct store *store, struct fz_error *err)
                     NULL, 0, NULL, err);
 }
 
+enum fz_code
+store_position(struct store *store, struct store_position *ret, struct fz_error *err)
+{
+    FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
+    if (!store->sql->driver->position_query)
+        return fz_fail(err, FZ_E_UNSUPPORTED, "only PostgreSQL has a standby");
+    enum fz_code code =
+        sql_query(store->sql, store->sql->driver->position_query, NULL, 0, &rows, err);
+    if (!sql_row(&rows, &code, err))
+        return code == FZ_OK ? fz_fail(err, FZ_E_INTERNAL, "the position has no row") : code;
+    *ret = (struct store_position){
+        .system = sql_col_int(&rows, 0),
+        .is_standby = sql_col_int(&rows, 1) != 0,
+        .bytes = sql_col_int(&rows, 2),
+    };
+    return FZ_OK;
+}
+
 bool
 store_wait_change(struct store *store, int64_t timeout_ms)
 {

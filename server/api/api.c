@@ -8,41 +8,42 @@
 #include "server/api/api_handlers.h"
 #include "server/api/api_object.h"
 #include "server/api/api_query.h"
+#include "server/api/api_replica.h"
 #include "server/api/api_usage.h"
 #include "server/api/api_watch.h"
 
 /* clang-format off */
 static const struct api_route own_rows[] = {
     {"POST", "/api/v1/reports", "report_post", .scope = STORE_SCOPE_INGEST, .body = API_BODY_REPORT, .handle = api_report_post},
-    {"GET", "/api/v1/reports", "report_list", .flags = HTTP_ROUTE_SEARCH, .scope = STORE_SCOPE_READ, .run = api_report_list},
-    {"GET", "/api/v1/reports/{id}", "report_get", .scope = STORE_SCOPE_READ, .run = api_report_get, .query = "format, rebuild, variables"},
+    {"GET", "/api/v1/reports", "report_list", .reads_replica = true, .flags = HTTP_ROUTE_SEARCH, .scope = STORE_SCOPE_READ, .run = api_report_list},
+    {"GET", "/api/v1/reports/{id}", "report_get", .reads_replica = true, .scope = STORE_SCOPE_READ, .run = api_report_get, .query = "format, rebuild, variables"},
     {"POST", "/api/v1/reports/{id}/reprocess", "report_reprocess", .scope = STORE_SCOPE_ADMIN, .run = api_report_reprocess},
     {"DELETE", "/api/v1/reports/{id}", "report_delete", .scope = STORE_SCOPE_ADMIN, .run = api_report_delete},
-    {"GET", "/api/v1/reports/{id}/attachments/{n}", "attachment_get", .scope = STORE_SCOPE_READ, .run = api_attachment_get, .query = ""},
-    {"GET", "/api/v1/issues", "issue_list", .flags = HTTP_ROUTE_SEARCH, .scope = STORE_SCOPE_READ, .run = api_issue_list},
-    {"GET", "/api/v1/issues/{number}", "issue_get", .flags = HTTP_ROUTE_SEARCH, .scope = STORE_SCOPE_READ, .run = api_issue_get},
-    {"GET", "/api/v1/issues/{number}/reports", "issue_reports", .flags = HTTP_ROUTE_SEARCH, .scope = STORE_SCOPE_READ, .run = api_issue_reports},
-    {"GET", "/api/v1/issues/{number}/variants", "issue_variants", .flags = HTTP_ROUTE_SEARCH, .scope = STORE_SCOPE_READ, .run = api_issue_variants},
-    {"GET", "/api/v1/issues/{number}/similar", "issue_similar", .flags = HTTP_ROUTE_SEARCH, .scope = STORE_SCOPE_READ, .run = api_issue_similar, .query = "limit"},
+    {"GET", "/api/v1/reports/{id}/attachments/{n}", "attachment_get", .reads_replica = true, .scope = STORE_SCOPE_READ, .run = api_attachment_get, .query = ""},
+    {"GET", "/api/v1/issues", "issue_list", .reads_replica = true, .flags = HTTP_ROUTE_SEARCH, .scope = STORE_SCOPE_READ, .run = api_issue_list},
+    {"GET", "/api/v1/issues/{number}", "issue_get", .reads_replica = true, .flags = HTTP_ROUTE_SEARCH, .scope = STORE_SCOPE_READ, .run = api_issue_get},
+    {"GET", "/api/v1/issues/{number}/reports", "issue_reports", .reads_replica = true, .flags = HTTP_ROUTE_SEARCH, .scope = STORE_SCOPE_READ, .run = api_issue_reports},
+    {"GET", "/api/v1/issues/{number}/variants", "issue_variants", .reads_replica = true, .flags = HTTP_ROUTE_SEARCH, .scope = STORE_SCOPE_READ, .run = api_issue_variants},
+    {"GET", "/api/v1/issues/{number}/similar", "issue_similar", .reads_replica = true, .flags = HTTP_ROUTE_SEARCH, .scope = STORE_SCOPE_READ, .run = api_issue_similar, .query = "limit"},
     {"GET", "/api/v1/events", "events_get", .scope = STORE_SCOPE_READ, .run = api_events_get, .query = "seconds"},
-    {"GET", "/api/v1/values", "value_list", .flags = HTTP_ROUTE_SEARCH, .scope = STORE_SCOPE_READ, .run = api_value_list, .query = "field, prefix, limit"},
-    {"GET", "/api/v1/query/complete", "query_complete", .scope = STORE_SCOPE_READ, .run = api_query_complete, .query = "text, at"},
-    {"GET", "/api/v1/sessions", "session_list", .flags = HTTP_ROUTE_SEARCH, .scope = STORE_SCOPE_READ, .run = api_session_list, .query = "limit, since, until, release"},
-    {"GET", "/api/v1/versions", "version_list", .flags = HTTP_ROUTE_SEARCH, .scope = STORE_SCOPE_READ, .run = api_version_list, .query = "since, until, environment, limit, parts"},
+    {"GET", "/api/v1/values", "value_list", .reads_replica = true, .flags = HTTP_ROUTE_SEARCH, .scope = STORE_SCOPE_READ, .run = api_value_list, .query = "field, prefix, limit"},
+    {"GET", "/api/v1/query/complete", "query_complete", .reads_replica = true, .scope = STORE_SCOPE_READ, .run = api_query_complete, .query = "text, at"},
+    {"GET", "/api/v1/sessions", "session_list", .reads_replica = true, .flags = HTTP_ROUTE_SEARCH, .scope = STORE_SCOPE_READ, .run = api_session_list, .query = "limit, since, until, release"},
+    {"GET", "/api/v1/versions", "version_list", .reads_replica = true, .flags = HTTP_ROUTE_SEARCH, .scope = STORE_SCOPE_READ, .run = api_version_list, .query = "since, until, environment, limit, parts"},
     {"GET", "/api/v1/export/reports", "export_reports", .flags = HTTP_ROUTE_SEARCH, .scope = STORE_SCOPE_READ, .run = api_export_reports},
     {"GET", "/api/v1/export/issues", "export_issues", .flags = HTTP_ROUTE_SEARCH, .scope = STORE_SCOPE_READ, .run = api_export_issues},
     {"GET", "/api/v1/export/versions", "export_versions", .flags = HTTP_ROUTE_SEARCH, .scope = STORE_SCOPE_READ, .run = api_export_versions, .query = "since, until, environment, limit"},
     {"POST", "/api/v1/symbols", "symbol_post", .scope = STORE_SCOPE_UPLOAD, .body = API_BODY_SYMBOLS, .run = api_symbol_post, .query = "name"},
-    {"GET", "/api/v1/symbols", "symbol_list", .scope = STORE_SCOPE_READ, .run = api_symbol_list, .query = "limit, cursor"},
+    {"GET", "/api/v1/symbols", "symbol_list", .reads_replica = true, .scope = STORE_SCOPE_READ, .run = api_symbol_list, .query = "limit, cursor"},
     {"POST", "/api/v1/symbols/known", "symbol_known", .scope = STORE_SCOPE_UPLOAD, .body = API_BODY_JSON, .run = api_symbol_known, .query = ""},
-    {"GET", "/api/v1/symbols/missing", "symbol_missing", .flags = HTTP_ROUTE_SEARCH, .scope = STORE_SCOPE_READ, .run = api_symbol_missing, .query = "limit"},
-    {"GET", "/api/v1/symbols/{uuid}", "symbol_get", .scope = STORE_SCOPE_READ, .run = api_symbol_get, .query = "limit, cursor"},
+    {"GET", "/api/v1/symbols/missing", "symbol_missing", .reads_replica = true, .flags = HTTP_ROUTE_SEARCH, .scope = STORE_SCOPE_READ, .run = api_symbol_missing, .query = "limit"},
+    {"GET", "/api/v1/symbols/{uuid}", "symbol_get", .reads_replica = true, .scope = STORE_SCOPE_READ, .run = api_symbol_get, .query = "limit, cursor"},
     {"DELETE", "/api/v1/symbols/{uuid}", "symbol_delete", .scope = STORE_SCOPE_ADMIN, .run = api_symbol_delete},
     {"GET", "/api/v1/uploads", "upload_list", .scope = STORE_SCOPE_UPLOAD, .run = api_upload_list, .query = "status, limit, cursor"},
     {"POST", "/api/v1/uploads/{id}/reprocess", "upload_reprocess", .scope = STORE_SCOPE_UPLOAD, .run = api_upload_reprocess, .query = ""},
     {"GET", "/api/v1/uploads/{id}", "upload_get", .scope = STORE_SCOPE_UPLOAD, .run = api_upload_get, .query = ""},
     {"PATCH", "/api/v1/issues/{number}", "issue_patch", .scope = STORE_SCOPE_WRITE, .body = API_BODY_JSON, .run = api_issue_patch, .query = ""},
-    {"GET", "/api/v1/issues/{number}/activity", "issue_activity", .scope = STORE_SCOPE_READ, .run = api_issue_activity, .query = "limit, cursor"},
+    {"GET", "/api/v1/issues/{number}/activity", "issue_activity", .reads_replica = true, .scope = STORE_SCOPE_READ, .run = api_issue_activity, .query = "limit, cursor"},
     {"POST", "/api/v1/issues/{number}/comments", "issue_comment", .scope = STORE_SCOPE_WRITE, .body = API_BODY_JSON, .run = api_issue_comment, .query = ""},
     {"POST", "/api/v1/issues/{number}/merge", "issue_merge", .scope = STORE_SCOPE_WRITE, .body = API_BODY_JSON, .run = api_issue_merge, .query = ""},
     {"POST", "/api/v1/issues/{number}/split", "issue_split", .scope = STORE_SCOPE_WRITE, .body = API_BODY_JSON, .run = api_issue_split, .query = ""},
@@ -276,6 +277,8 @@ api_create(const struct api_config *config, struct api **ret, struct fz_error *e
         code = api_rate_create(config->limits->events_per_minute_address, &api->address_rate, err);
     if (code == FZ_OK)
         code = api_usage_start(api, &api->usage, err);
+    if (code == FZ_OK && config->replica_url && *config->replica_url)
+        code = api_replica_start(api, &api->replica, err);
     if (code == FZ_OK)
         code = api_events_create(api, &api->events, err);
     if (code == FZ_OK)
@@ -301,6 +304,7 @@ api_destroy(struct api *api)
     api_usage_stop(api->usage);
     api_rate_destroy(api->rate);
     api_rate_destroy(api->address_rate);
+    api_replica_stop(api->replica);
     for (size_t i = 0; i < api->n_pool; i++)
         store_close(api->pool[i]);
     store_fact_cache_destroy(api->fact_cache);
@@ -338,4 +342,11 @@ api_is_stuck(void *app)
     /* Reading the tokens is the one query that is always under way, so it shows first that the
      * database hangs. */
     return api_tokens_is_stuck(api->tokens);
+}
+
+void
+api_changed(void *app, const struct http_request *request)
+{
+    struct api *api = app;
+    api_replica_changed_by(api->replica, http_token_id(request));
 }

@@ -42,6 +42,7 @@ typedef enum api_disk (*api_disk_fn)(void *user, uint64_t *ret_free);
 
 struct api_config {
     const char *database_url;
+    const char *replica_url; /* a standby that is read from; NULL or "" = none */
     struct blob_config blobs;
     const struct limits *limits;        /* borrowed until api_destroy() */
     struct metrics *metrics;            /* the same */
@@ -77,6 +78,8 @@ FZ_MUST_CHECK enum fz_code api_authorize(void *app, struct http_request *request
 
 /* The http_stuck_fn: the database hangs. */
 bool api_is_stuck(void *app);
+/* The http_changed_fn: what the sender reads next must have what it has changed. */
+void api_changed(void *app, const struct http_request *request);
 
 /* From now on no request waits for a job: each is answered as at its deadline. */
 void api_stop_waiting(struct api *api);

@@ -4,10 +4,31 @@
 
 #include "base/time.h"
 #include "server/api/api_object.h"
+#include "server/api/api_replica.h"
 #include "server/api/api_session.h"
 #include "server/report/columns.h"
 #include "storage/store_blobs.h"
 #include "storage/store_request.h"
+
+enum fz_code
+api_store_open(struct api *api, const char *database_url, struct store **ret, struct fz_error *err)
+{
+    struct store *store = NULL;
+    enum fz_code code = store_open(database_url, &store, err);
+    /* On each new connection: the store does not know the report's columns or its blobs. */
+    if (code == FZ_OK)
+        code = store_set_columns(store, &report_columns, err);
+    if (code == FZ_OK)
+        code = store_serve_requests(store, err);
+    if (code != FZ_OK) {
+        store_close(store);
+        return code;
+    }
+    store_set_blobs(store, api->blobs);
+    store_set_fact_cache(store, api->fact_cache);
+    *ret = store;
+    return FZ_OK;
+}
 
 enum fz_code
 api_store_get(struct api *api, struct store **ret, struct fz_error *err)
@@ -22,22 +43,7 @@ api_store_get(struct api *api, struct store **ret, struct fz_error *err)
         *ret = store;
         return FZ_OK;
     }
-    enum fz_code code = store_open(api->config.database_url, &store, err);
-    /* On each new connection: the store does not know the report's columns or its blobs. */
-    if (code == FZ_OK)
-        code = store_set_columns(store, &report_columns, err);
-    if (code == FZ_OK)
-        code = store_serve_requests(store, err);
-    if (code == FZ_OK)
-        store_set_blobs(store, api->blobs);
-    if (code == FZ_OK)
-        store_set_fact_cache(store, api->fact_cache);
-    if (code != FZ_OK) {
-        store_close(store);
-        return code;
-    }
-    *ret = store;
-    return FZ_OK;
+    return api_store_open(api, api->config.database_url, ret, err);
 }
 
 void
@@ -87,6 +93,36 @@ api_limit_time(struct api_call *call)
         store_limit_time(call->store, (int64_t)call->api->config.limits->query_s * 1000);
 }
 
+/* False: the replica may not or could not be asked, and nothing has been answered. */
+static bool
+run_on_replica(struct api_call *call, api_work_fn work, enum fz_code *code, struct fz_error *err)
+{
+    struct api_replica *replica = call->api->replica;
+    const struct api_route *route = api_route_of(call->request);
+    struct store *store = NULL;
+    if (replica && route && route->reads_replica)
+        store = api_replica_get(replica, call->request);
+    if (!store)
+        return false;
+    call->store = store;
+    api_limit_time(call);
+    *code = work(call, err);
+    call->store = NULL;
+    /* Only the replica is away, or has stopped a query that was in the way of what it has to apply. */
+    bool failed = *code == FZ_E_UNAVAILABLE;
+    if (*code == FZ_E_LIMIT && store_is_late(store))
+        call->status = 503;
+    api_replica_put(replica, store, failed);
+    if (!failed)
+        return true;
+    api_gate_leave(call);
+    fz_buffer_deinit(&call->out);
+    call->out = fz_buffer_make(0);
+    call->status = 0;
+    call->detail = NULL;
+    return false;
+}
+
 void
 api_run(void *app, struct http_request *request, api_work_fn work, void *user)
 {
@@ -103,10 +139,13 @@ api_run(void *app, struct http_request *request, api_work_fn work, void *user)
     };
     struct fz_error err = {.code = FZ_OK, .offset = -1};
     int64_t session = find_session(api, request); /* before it is answered, and gone */
-    enum fz_code code = api_store_get(api, &call.store, &err);
-    if (code == FZ_OK) {
-        api_limit_time(&call);
-        code = work(&call, &err);
+    enum fz_code code = FZ_OK;
+    if (!run_on_replica(&call, work, &code, &err)) {
+        code = api_store_get(api, &call.store, &err);
+        if (code == FZ_OK) {
+            api_limit_time(&call);
+            code = work(&call, &err);
+        }
     }
     /* Not 413: the request is right, and the same may be fast another time. */
     if (code == FZ_E_LIMIT && !call.status && call.store && store_is_late(call.store))

@@ -71,6 +71,8 @@ struct api_route {
                                  in the body and call api_authorize_token() */
     http_handler_fn handle;   /* app is the struct api; or */
     api_work_fn run;          /* what api_run() is to run */
+    bool
+        reads_replica; /* nothing is written and nothing else than storage is answered from: a replica may do */
     const char *query; /* what `run` knows in the query, "limit, cursor", "" for nothing: all else
                           is refused; NULL: the handler looks itself, if anyone does */
     const void *user;  /* for the handler */

@@ -17,6 +17,7 @@
 #include "base/text.h"
 #include "base/time.h"
 #include "server/api/api_object.h"
+#include "server/api/api_replica.h"
 #include "server/http/stream.h"
 #include "storage/store_changes.h"
 
@@ -243,6 +244,8 @@ look_at(struct api_events *events, struct store *store, struct project *project,
             return;
         }
     }
+    /* Whoever hears of a change asks for it next. */
+    api_replica_changed_in(events->api->replica, project->id);
     pthread_mutex_lock(&events->lock);
     if (reads || project->has_new)
         tell(project, reads ? news : NULL);

@@ -6,6 +6,7 @@
 #include "base/time.h"
 #include "server/api/api_handlers.h"
 #include "server/api/api_object.h"
+#include "server/api/api_replica.h"
 #include "server/api/api_usage.h"
 
 enum { COUNTS_LIFE_MS = 2000 };
@@ -68,6 +69,17 @@ add_usage(struct api *api, struct metrics_gauges *gauges)
     }
 }
 
+static void
+add_replica(struct api_replica *replica, struct metrics_gauges *gauges)
+{
+    const struct api_replica_state state = api_replica_state(replica);
+    gauges->has_replica = true;
+    gauges->replica_is_used = state.is_used;
+    gauges->replica_lag_s = state.lag_ms < 0 ? -1 : (double)state.lag_ms / 1000;
+    gauges->replica_reads = state.n_reads;
+    gauges->replica_passed = state.n_passed;
+}
+
 void
 api_metrics(void *app, struct http_request *request)
 {
@@ -93,6 +105,8 @@ api_metrics(void *app, struct http_request *request)
         .commits = commits.n_commits,
         .commit_items = commits.n_items,
     };
+    if (api->replica)
+        add_replica(api->replica, &gauges);
     add_usage(api, &gauges);
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
     metrics_print(api->config.metrics, &gauges, &out);

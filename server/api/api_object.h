@@ -18,6 +18,7 @@
 
 struct api_watcher; /* api_watch.h */
 struct api_events;  /* api_events.h */
+struct api_replica; /* api_replica.h */
 
 enum { API_POOL_MAX = 32, API_ROUTES_MAX = 256 };
 
@@ -41,6 +42,7 @@ struct api {
     struct children_intake *intake;
     struct api_watcher *watcher;
     struct api_events *events;
+    struct api_replica *replica; /* NULL: there is none */
     struct api_tokens *tokens;
     struct api_rate *rate, *address_rate;
     struct api_rate *wrong_tokens; /* decides 429 or 401, never whether a valid token passes */
@@ -61,6 +63,9 @@ struct api {
 /* A database connection for the time of a call; give it back with api_store_put(). */
 FZ_MUST_CHECK enum fz_code api_store_get(struct api *api, struct store **ret, struct fz_error *err);
 void api_store_put(struct api *api, struct store *store);
+/* What a new connection for requests needs to know, from `database_url`. */
+FZ_MUST_CHECK enum fz_code api_store_open(struct api *api, const char *database_url,
+                                          struct store **ret, struct fz_error *err);
 /* What the call reads from the database from now on may take limit query_s, if its route is a GET. */
 void api_limit_time(struct api_call *call);
 

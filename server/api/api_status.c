@@ -9,6 +9,7 @@
 #include "server/api/api_handlers.h"
 #include "server/api/api_object.h"
 #include "server/api/api_openapi.h"
+#include "server/api/api_replica.h"
 #include "server/children/intake.h"
 #include "storage/store_regroup.h"
 
@@ -23,6 +24,17 @@ write_locks(struct json_write *w, const char *key, const struct proto_level *lev
             json_write_text(w, NULL, proto_level_name((enum proto_mechanism)lock));
     }
     json_write_close(w, ']');
+}
+
+static void
+write_replica(struct json_write *w, struct api_replica *replica)
+{
+    const struct api_replica_state state = api_replica_state(replica);
+    json_write_open(w, "replica", '{');
+    json_write_text(w, "state", state.word);
+    if (state.lag_ms >= 0)
+        json_write_i64(w, "lag_ms", state.lag_ms);
+    json_write_close(w, '}');
 }
 
 void
@@ -43,6 +55,8 @@ api_healthz(void *app, struct http_request *request)
         write_locks(&w, "absent", &level, false);
     }
     json_write_close(&w, '}');
+    if (api->replica)
+        write_replica(&w, api->replica);
     json_write_close(&w, '}');
     http_respond_json(request, 200, fz_buffer_span(&out));
 }

@@ -243,6 +243,11 @@ finish(struct config *config, struct fz_error *err)
         n = snprintf(config->blobs, sizeof(config->blobs), file_url, config->data_dir);
     if (n < 0 || (size_t)n >= sizeof(config->blobs))
         return fz_fail(err, FZ_E_MALFORMED, "--data: the path is too long");
+    if (config->database_replica[0] && (fz_text_has_prefix(config->database, "sqlite:") ||
+                                        fz_text_has_prefix(config->database_replica, "sqlite:")))
+        return fz_fail(err, FZ_E_MALFORMED,
+                       "--database-replica: only a PostgreSQL has a replica; --database must be "
+                       "postgresql://..., too");
     return FZ_OK;
 }
 

@@ -27,7 +27,8 @@ struct config {
     char listen[256];
     char data_dir[PATH_MAX];
     char database[PATH_MAX]; /* URL; made from data_dir unless set */
-    char blobs[PATH_MAX];    /* the same */
+    char database_replica[PATH_MAX]; /* URL of a standby that requests may read from; "" = none */
+    char blobs[PATH_MAX];    /* as database */
     char public_url[256];    /* how clients reach the server; "" = the address it listens on */
     int workers;             /* -1 = one per core */
     bool migrate;            /* false with --no-migrate */

@@ -43,6 +43,17 @@ const struct option_spec config_settings[] = {
      .fallback = "sqlite:DATA/framezero.db",
      .roles = CONFIG_SERVE | CONFIG_WORKER | CONFIG_STORE,
      .help = "sqlite:PATH or postgresql://USER@HOST/DATABASE."},
+    {.name = "database-replica",
+     .argument = "URL",
+     .set = config_value_database,
+     MEMBER(database_replica),
+     .variable = "FRAMEZERO_DATABASE_REPLICA",
+     .fallback = "none",
+     .see = "docs/postgresql.md#a-read-replica",
+     .roles = CONFIG_SERVE,
+     .help =
+         "A standby of the PostgreSQL of --database, which lists, searches and reports are read "
+         "from as long as it is not behind."},
     {.name = "blobs",
      .argument = "URL",
      .set = config_value_blobs,

@@ -84,6 +84,8 @@ void http_authorize_end(struct http_request *request, enum fz_code code, int sta
 /* True while something that handlers need hangs: requests are then answered with 503 at once, also
  * those that handlers are working on. Called by the sweeper, ten times a second. */
 typedef bool (*http_stuck_fn)(void *app);
+/* A request that is no GET has been handled, and its answer is sent next. From any thread. */
+typedef void (*http_changed_fn)(void *app, const struct http_request *request);
 
 /* Within http_authorize_fn: the body of this request, as sent and inflated, may have at most so
  * many bytes (1 or more), even if the route allows more. */
@@ -95,7 +97,8 @@ struct http_config {
     const struct http_route *routes;
     size_t n_routes;
     http_authorize_fn authorize;
-    http_stuck_fn is_stuck; /* NULL: never */
+    http_stuck_fn is_stuck;  /* NULL: never */
+    http_changed_fn on_change; /* NULL: no one wants to know */
     void *app;
     const char *cors_origins; /* for HTTP_ROUTE_ORIGINS, "https://a.example, …" or "*"; borrowed;
                                  NULL or "" = none */

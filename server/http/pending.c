@@ -98,6 +98,8 @@ void
 http_pending_end(struct http_request *request)
 {
     struct http_server *server = request->server;
+    if (server->on_change && request->route && strcmp(request->route->method, "GET") != 0)
+        server->on_change(server->app, request);
     http_leave_queue(request);
     pthread_mutex_lock(&server->lock);
     if (request->is_pending)

@@ -30,6 +30,7 @@ http_server_create(const struct http_config *config, struct http_server **ret, s
     server->n_routes = config->n_routes;
     server->authorize = config->authorize;
     server->is_stuck = config->is_stuck;
+    server->on_change = config->on_change;
     server->app = config->app;
     if (config->cors_origins && *config->cors_origins)
         server->cors_origins = config->cors_origins;

@@ -35,6 +35,7 @@ struct http_server {
     size_t n_routes;
     http_authorize_fn authorize;
     http_stuck_fn is_stuck;
+    http_changed_fn on_change;
     void *app;
     const char *cors_origins; /* NULL = none */
     struct limits limits;

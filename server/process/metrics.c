@@ -235,9 +235,27 @@ print_database(const struct metrics_gauges *gauges, struct fz_buffer *out)
 }
 
 static void
+print_replica(const struct metrics_gauges *gauges, struct fz_buffer *out)
+{
+    if (!gauges->has_replica)
+        return;
+    single(out, "replica_up", "gauge", "1 if the read replica is used.", gauges->replica_is_used);
+    head(out, "replica_lag_seconds", "gauge",
+         "Time since the moment whose commits the replica has; -1: it was never there.");
+    fz_buffer_printf(out, "framezero_replica_lag_seconds %.3f\n", gauges->replica_lag_s);
+    head(out, "replica_reads_total", "counter", "Requests that a replica may answer, by who did.");
+    fz_buffer_printf(out,
+                     "framezero_replica_reads_total{by=\"replica\"} %llu\n"
+                     "framezero_replica_reads_total{by=\"database\"} %llu\n",
+                     (unsigned long long)gauges->replica_reads,
+                     (unsigned long long)gauges->replica_passed);
+}
+
+static void
 print_gauges(const struct metrics_gauges *gauges, struct fz_buffer *out)
 {
     print_database(gauges, out);
+    print_replica(gauges, out);
     single(out, "blob_free_bytes", "gauge", "Free space where blobs are kept.",
            gauges->blob_free_bytes);
     single(out, "commits_total", "counter", "Commits of waiting reports.", gauges->commits);

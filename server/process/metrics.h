@@ -72,6 +72,9 @@ struct metrics_gauges {
     uint64_t retention_held; /* projects whose sweep waits for a confirmation */
     double oldest_job_s;
     uint64_t blob_free_bytes, commits, commit_items;
+    bool has_replica, replica_is_used; /* without one, the next line is not known */
+    double replica_lag_s;              /* -1: it was never there */
+    uint64_t replica_reads, replica_passed;
     struct metrics_usage { /* of projects that have sent anything today */
         int64_t project_id;
         const char *kind;

@@ -298,6 +298,14 @@ sql_postgresql_create(struct sql **ret, struct fz_error *err)
         .for_bulk = "SET statement_timeout = '300s'; SET work_mem = '64MB'",
         .after_bulk = "SET statement_timeout = '120s'; RESET work_mem",
         .bytes_query = "SELECT pg_database_size(current_database())",
+        /* The log as it was flushed: an acknowledged commit is in it, and a standby gets to its end while nothing is written.
+         * The database's number tells apart databases of one cluster. */
+        .position_query =
+            "SELECT (SELECT system_identifier FROM pg_control_system()) # (SELECT CAST(oid AS "
+            "bigint) FROM pg_database WHERE datname = current_database()), CAST(CAST("
+            "pg_is_in_recovery() AS integer) AS bigint), CAST(coalesce(CASE WHEN "
+            "pg_is_in_recovery() THEN pg_last_wal_replay_lsn() ELSE pg_current_wal_flush_lsn() "
+            "END, '0/0') - '0/0' AS bigint)",
         .limit_time = sql_pg_limit_time,
         .connect = sql_pg_connect,
         .disconnect = sql_pg_disconnect,

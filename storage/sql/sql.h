@@ -233,7 +233,8 @@ struct sql_driver {
     enum fz_code (*begin_pooled)(struct sql *sql,
                                  struct fz_error *err); /* the same, if is_pooled */
     const char *bytes_query;                            /* the size of the database */
-    const char *for_requests; /* what sets a connection up for short waits and little memory */
+    const char *position_query; /* as struct store_position; NULL: there is no such thing */
+    const char *for_requests;   /* what sets a connection up for short waits and little memory */
     const char *for_bulk, *after_bulk; /* for a transaction that changes much, and back */
     const char *for_light,
         *after_light; /* for one that may be lost, and back; NULL: there are none */
