@@ -94,7 +94,7 @@ look(struct api_replica *replica, struct fz_error *err)
         replica->n_marks = 0;
         return fz_fail(err, FZ_E_UNAVAILABLE, "%s",
                        standby.is_standby ? "it is a standby of another database"
-                                          : "it is no standby");
+                                          : "it is not a standby");
     }
     replica->marks[replica->n_marks++ % MARKS] = (struct mark){at_ms, primary.bytes};
     int64_t has_ms = moment_of(replica, standby.bytes);
@@ -278,7 +278,7 @@ api_replica_state(struct api_replica *replica)
         return state;
     int64_t had_ms = atomic_load(&replica->had_ms);
     state.is_used = is_recent(replica, atomic_load(&replica->has_ms));
-    state.word = state.is_used ? "ok" : atomic_load(&replica->is_away) ? "away" : "behind";
+    state.word = state.is_used ? "ok" : atomic_load(&replica->is_away) ? "away" : "late";
     state.lag_ms = had_ms ? fz_time_monotonic_ms() - had_ms : -1;
     state.n_reads = atomic_load(&replica->n_reads);
     state.n_passed = atomic_load(&replica->n_passed);

@@ -3,7 +3,7 @@
  *
  * A thread compares, ten times a second, how far the primary had written its log with how far the standby has applied it. What
  * the primary had committed by a moment that the standby has got to can be read there. It is not used while it is away or more
- * than limit replica_lag_s behind, nor for whoever has changed something since that moment (through this process), nor for a
+ * than limit replica_lag_s late, nor for whoever has changed something since that moment (through this process), nor for a
  * project after an event about it was sent. All functions but start and stop: from any thread, and do nothing with NULL.
  */
 #ifndef API_REPLICA_H
@@ -25,13 +25,13 @@ void api_replica_put(struct api_replica *replica, struct store *store, bool fail
 
 /* A sender (http_token_id(); 0: unknown) has changed something. */
 void api_replica_changed_by(struct api_replica *replica, int64_t sender);
-/* Others are told of a change in the project. */
+/* Others hear of a change in the project. */
 void api_replica_changed_in(struct api_replica *replica, int64_t project_id);
 
 /* For /healthz and /metrics. */
 struct api_replica_state {
-    bool is_used;      /* it is there, and not too far behind */
-    const char *word;  /* "ok", "behind", "away" */
+    bool is_used;      /* it is there, and not too late */
+    const char *word;  /* "ok", "late", "away" */
     int64_t lag_ms;    /* since the moment that it has got to; -1: it was never there */
     uint64_t n_reads;  /* calls that it has answered */
     uint64_t n_passed; /* that could have been, and were answered by the database */

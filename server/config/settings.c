@@ -53,7 +53,7 @@ const struct option_spec config_settings[] = {
      .roles = CONFIG_SERVE,
      .help =
          "A standby of the PostgreSQL of --database, which lists, searches and reports are read "
-         "from as long as it is not behind."},
+         "from as long as it is not late."},
     {.name = "blobs",
      .argument = "URL",
      .set = config_value_blobs,

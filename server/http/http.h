@@ -84,7 +84,7 @@ void http_authorize_end(struct http_request *request, enum fz_code code, int sta
 /* True while something that handlers need hangs: requests are then answered with 503 at once, also
  * those that handlers are working on. Called by the sweeper, ten times a second. */
 typedef bool (*http_stuck_fn)(void *app);
-/* A request that is no GET has been handled, and its answer is sent next. From any thread. */
+/* A request other than a GET has been handled, and its answer is sent next. From any thread. */
 typedef void (*http_changed_fn)(void *app, const struct http_request *request);
 
 /* Within http_authorize_fn: the body of this request, as sent and inflated, may have at most so

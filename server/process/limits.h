@@ -92,7 +92,7 @@
       "seconds of the database that one GET may take, or one piece of an export",                  \
       "Then it gets 503, and its message says to narrow the time range.")                          \
     X(unsigned, replica_lag_s, "5",                                                                \
-      "seconds that a read replica may be behind the database; then the database is read", NULL)   \
+      "seconds that a read replica may be late; then the database is read", NULL)                  \
     X(unsigned, sweep_s, "60", "seconds between two searches for blobs that nothing names",        \
       "Blobs of deleted symbol files and refused uploads are deleted within seconds, without "     \
       "such a search.")                                                                            \

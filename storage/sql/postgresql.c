@@ -299,7 +299,7 @@ sql_postgresql_create(struct sql **ret, struct fz_error *err)
         .after_bulk = "SET statement_timeout = '120s'; RESET work_mem",
         .bytes_query = "SELECT pg_database_size(current_database())",
         /* The log as it was flushed: an acknowledged commit is in it, and a standby gets to its end while nothing is written.
-         * The database's number tells apart databases of one cluster. */
+         * Databases of one cluster differ in their number. */
         .position_query =
             "SELECT (SELECT system_identifier FROM pg_control_system()) # (SELECT CAST(oid AS "
             "bigint) FROM pg_database WHERE datname = current_database()), CAST(CAST("

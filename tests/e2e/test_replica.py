@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A read replica: reads go to a standby of PostgreSQL, and to the primary while it is away or behind, or for who has just written."""
+"""A read replica: reads go to a standby of PostgreSQL, and to the primary while it is away or late, or for who has just written."""
 
 import json
 import os
@@ -60,16 +60,19 @@ class Standby:
 
 @unittest.skipUnless(URL, "it needs PostgreSQL")
 class Replica(FolderCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.standby = Standby(Cluster(URL), "standby")
+        cls.addClassCleanup(shutil.rmtree, cls.standby.folder, ignore_errors=True)
+        cls.standby.make()
+        cls.standby.start()
+        cls.addClassCleanup(cls.standby.stop)
+
     def setUp(self):
         super().setUp()
         os.mkdir(self.path("data"))
         self.database = new_database()
         self.name = urllib.parse.urlsplit(self.database).path
-        self.standby = Standby(Cluster(URL), os.path.basename(self.folder))
-        self.addCleanup(shutil.rmtree, self.standby.folder, ignore_errors=True)
-        self.standby.make()
-        self.standby.start()
-        self.addCleanup(self.standby.stop)
         self.server = self.serve(self.standby.url(self.name))
 
     def serve(self, replica):
@@ -127,7 +130,7 @@ class Replica(FolderCase):
             self.assertEqual(self.server.request("PATCH", f"/api/v1/issues/{number}", title)[0], 200)
             self.assertEqual(self.list(f"/api/v1/issues/{number}")["title"], f"Title {n}")
         # It is too far behind after a second, for all others, too.
-        self.wait_state("behind")
+        self.wait_state("late")
         reader = self.server.command("token", "create", "--scope", "read", "--label", "reader").split()[-1]
         until(lambda: self.server.request("GET", "/api/v1/issues", token=reader)[0] == 200, "the new token counts")
         self.assertEqual(self.list(f"/api/v1/issues/{number}", token=reader)["title"], "Title 19")
@@ -174,8 +177,8 @@ class Replica(FolderCase):
         self.assertLess(slowest[0], 3)
 
     def test_wrong(self):
-        """A server that is no standby, and one that is one of another database, are not read."""
-        for url, why in ((self.database, "it is no standby"), (self.standby.url("/postgres"), "schema")):
+        """A server that is not a standby, and one that is one of another database, are not read."""
+        for url, why in ((self.database, "it is not a standby"), (self.standby.url("/postgres"), "schema")):
             self.server.stop()
             self.server = self.serve(url)
             self.wait_state("away")

@@ -134,6 +134,7 @@ test_every_limit(void **state)
         "reports_per_day",
         "query_s",
         "retention_s",
+        "replica_lag_s",
         "list_memory",
         "streams",
     };
