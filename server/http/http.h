@@ -97,7 +97,7 @@ struct http_config {
     const struct http_route *routes;
     size_t n_routes;
     http_authorize_fn authorize;
-    http_stuck_fn is_stuck;  /* NULL: never */
+    http_stuck_fn is_stuck;    /* NULL: never */
     http_changed_fn on_change; /* NULL: no one wants to know */
     void *app;
     const char *cors_origins; /* for HTTP_ROUTE_ORIGINS, "https://a.example, …" or "*"; borrowed;
