@@ -178,5 +178,12 @@ store_migrate(const char *database_url, unsigned *ret_applied, struct fz_error *
 {
     FZ_CLEANUP(sql_closep) struct sql *sql = NULL;
     enum fz_code code = sql_open(database_url, true, &sql, err);
-    return code == FZ_OK ? apply_missing(sql, ret_applied, err) : code;
+    if (code != FZ_OK)
+        return code;
+    /* Nodes of the version before may be at work: the database ends one of two that wait for each other. */
+    int n_tries = 0;
+    do
+        code = apply_missing(sql, ret_applied, err);
+    while (sql_try_again(sql, code, &n_tries));
+    return code;
 }

@@ -13,6 +13,9 @@ CREATE FUNCTION report_key() RETURNS bigint LANGUAGE sql VOLATILE
 
 -- ---- the tables ----
 
+-- In the order in which nodes that are at work lock them: what they have begun ends first, and none waits for this one in a circle.
+LOCK TABLE reports, report_bodies, report_results, report_memory IN ACCESS EXCLUSIVE MODE;
+
 ALTER TABLE report_bodies DROP CONSTRAINT report_bodies_report_key_fkey;
 ALTER TABLE report_results DROP CONSTRAINT report_results_report_key_fkey;
 ALTER TABLE report_memory DROP CONSTRAINT report_memory_report_key_fkey;

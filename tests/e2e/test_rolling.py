@@ -33,12 +33,13 @@ PAUSE_S = 0.01
 
 
 class Client(threading.Thread):
-    """Posts reports of the sample to one server, each with its own id and a larger or smaller body."""
+    """Posts reports of the sample to one server, each with its own id and a larger or smaller body; again after a 503, as SDKs do."""
 
     def __init__(self, name, server):
         super().__init__(daemon=True)
         self.server, self.label = server, name
         self.acknowledged, self.refused, self.ends = {}, [], False
+        self.n_again, self.pause_s = 0, 0.0
 
     def body(self, n):
         report = json.loads(sample("report.json"))
@@ -49,15 +50,19 @@ class Client(threading.Thread):
         return report["id"], json.dumps(report).encode()
 
     def run(self):
-        n = 0
+        n, last = 0, time.monotonic()
         while not self.ends:
             report, body = self.body(n)
             status, answer = self.server.request("POST", "/api/v1/reports", body=body)
             if status in (200, 202):
                 self.acknowledged[answer["id"]] = body
+                self.pause_s, last = max(self.pause_s, time.monotonic() - last), time.monotonic()
+                n += 1
+            elif status == 503 and "Retry-After" in self.server.last_headers:
+                self.n_again += 1
             else:
                 self.refused.append((report, status, answer))
-            n += 1
+                n += 1
             time.sleep(PAUSE_S)
 
 
@@ -108,7 +113,7 @@ class Rolling(unittest.TestCase):
         for client in clients:
             client.join(30)
             self.assertFalse(client.is_alive(), client.label)
-            self.assertEqual(client.refused, [], client.label)
+            self.assertEqual(client.refused[:3], [], f"{client.label}: {len(client.refused)}\n{client.server.log_tail()}")
 
         want = {report: body for client in clients for report, body in client.acknowledged.items()}
         self.assertEqual(len(want), sum(len(client.acknowledged) for client in clients), "an id for each")
@@ -125,7 +130,8 @@ class Rolling(unittest.TestCase):
         for name, server in (("old", old), ("old-http", old_http), ("new", new)):
             errors = [line for line in server.log().splitlines() if "level=error" in line]
             self.assertEqual(errors, [], name)
-        print(f"reports: {', '.join(f'{len(c.acknowledged)} through {c.label}' for c in clients)}; all there, symbolicated, counted once")
+        each = ", ".join(f"{len(c.acknowledged)} through {c.label} ({c.n_again} times 503, longest pause {c.pause_s:.1f} s)" for c in clients)
+        print(f"reports: {each}; all there, symbolicated, counted once")
 
     def check(self, name, server, report, body):
         request = urllib.request.Request(f"{server.url}/api/v1/reports/{report}?format=raw",
