@@ -216,10 +216,11 @@ read_same(struct fz_span text, size_t at, struct json_row *row)
         at = pass(text, at, member->lead);
         if (!at)
             return 0;
-        size_t end = pass(text, at, member->value);
+        size_t end = member->varies ? 0 : pass(text, at, member->value);
         /* A number may go on: 12 is the start of 123. */
         if (end && member->kind != JSON_ROW_TEXT && end != word_end(text, end))
             end = 0;
+        member->varies = member->varies || !end;
         at = end ? end : read_value(text, at, member);
         if (!at)
             return 0;
@@ -242,6 +243,7 @@ read_new(struct fz_span text, size_t at, struct json_row *row)
         if (end == text.len || text.data[end] != '"')
             return 0;
         member->key = fz_span_make(text.data + at + 1, end - at - 1);
+        member->varies = false;
         /* Past the colon. */
         at = skip_space(text, skip_space(text, end + 1) + 1);
         member->lead = fz_span_make(text.data + lead, at - lead);
@@ -298,9 +300,10 @@ check_same(struct fz_span text, size_t at, struct json_row *row)
         at = pass(text, at, member->lead);
         if (!at)
             return 0;
-        size_t end = pass(text, at, member->value);
+        size_t end = member->varies ? 0 : pass(text, at, member->value);
         if (end && member->kind != JSON_ROW_TEXT && end != word_end(text, end))
             end = 0;
+        member->varies = member->varies || !end;
         at = end ? end : check_value(text, at, member);
         if (!at)
             return 0;

@@ -25,6 +25,7 @@ struct json_row_member {
     struct fz_span lead; /* from the value before it to its own: comma, key, colon, white space */
     struct fz_span value;
     enum json_row_kind kind;
+    bool varies;     /* it was another one in an item of the same form */
     uint64_t number; /* of an integer; negative ones wrap */
 };
 
