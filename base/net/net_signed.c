@@ -15,7 +15,7 @@
 #include "base/attr.h"
 #include "base/text.h"
 
-enum { HEADER_MAX = 3072, PIECE = 512 * 1024, EXPECT_MS = 200 };
+enum { HEADER_MAX = 3072, PIECE = 512 * 1024, EXPECT_MS = 200, PLUS_IS_SPACE = 0x080e00 };
 
 struct net_signed {
     CURL *curl;
@@ -249,9 +249,7 @@ set_up(struct sending *s)
         curl_easy_setopt(curl, CURLOPT_PROXY, "") == CURLE_OK &&
         curl_easy_setopt(curl, CURLOPT_NETRC, (long)CURL_NETRC_IGNORED) == CURLE_OK &&
         curl_easy_setopt(curl, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2) == CURLE_OK &&
-        /* What is signed is what is sent: "a/../b" stays. */
-        curl_easy_setopt(curl, CURLOPT_PATH_AS_IS, 1L) == CURLE_OK && set_method(s) &&
-        set_headers(s) && (!r->keys || set_keys(curl, r));
+        set_method(s) && set_headers(s) && (!r->keys || set_keys(curl, r));
     curl_easy_setopt(curl, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
     curl_easy_setopt(curl, CURLOPT_BUFFERSIZE, (long)PIECE);
     curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
@@ -301,6 +299,20 @@ net_signed_destroy(struct net_signed *handle)
     free(handle);
 }
 
+/* libcurl 8.14 reads the '+' that "%2B" in a query means as a space, and signs that. */
+static bool
+cannot_sign(const struct net_signed_request *r, struct net_signed_answer *ret)
+{
+    const curl_version_info_data *version = curl_version_info(CURLVERSION_NOW);
+    const char *query = strchr(r->url, '?');
+    if (!r->keys || version->version_num < PLUS_IS_SPACE || !query || !strstr(query, "%2B"))
+        return false;
+    snprintf(ret->why, sizeof(ret->why),
+             "libcurl %.32s signs a '+' in a query wrongly: use it before 8.14", version->version);
+    ret->is_refused = true;
+    return true;
+}
+
 void
 net_signed_send(struct net_signed *handle, const struct net_signed_request *request,
                 struct net_signed_answer *ret)
@@ -308,6 +320,8 @@ net_signed_send(struct net_signed *handle, const struct net_signed_request *requ
     struct sending s = {.handle = handle, .request = request, .answer = ret};
     *ret = (struct net_signed_answer){.len = -1};
     fz_buffer_init(&ret->text, NET_SIGNED_TEXT_MAX);
+    if (cannot_sign(request, ret))
+        return;
     handle->error[0] = '\0';
     CURLcode result = set_up(&s) ? curl_easy_perform(handle->curl) : CURLE_FAILED_INIT;
     long status = 0;

@@ -7,8 +7,8 @@
  * time uses it. SIGPIPE is ignored in the whole process after the first handle.
  *
  * What the signature needs of the caller, since libcurl 7.88 (Debian 12) signs a URL as it is
- * and later versions encode it again: a path of letters, digits and "-._~/" alone, and a query that
- * is sorted, has a '=' in each part and writes everything else as %XX.
+ * and later versions encode it again: a path of letters, digits and "-._~/" alone, without parts that are "." or ".."
+ * (8.14, of Debian 13, refuses to sign with CURLOPT_PATH_AS_IS, which would leave those alone), and a query that is sorted, has a '=' in each part and writes everything else as %XX. A '+' there cannot be signed by 8.14.
  */
 #ifndef BASE_NET_SIGNED_H
 #define BASE_NET_SIGNED_H
@@ -54,8 +54,9 @@ struct net_signed_answer {
     int64_t len;                /* Content-Length, -1 without one */
     int64_t start;              /* of Content-Range, 0 without one */
     int64_t date_ms;            /* the server's clock, 0 if it does not say */
-    bool is_refused; /* TLS: the certificate is not one to trust; the next time as well */
-    bool is_ended;   /* by on_bytes() or go_on() */
+    bool
+        is_refused; /* the certificate is not one to trust, or libcurl cannot sign this; the next time as well */
+    bool is_ended; /* by on_bytes() or go_on() */
     char why[256];
 };
 

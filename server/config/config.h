@@ -26,13 +26,13 @@ struct config {
     char user[64];       /* which one root becomes; "" = as serve/user.h says */
     char listen[256];
     char data_dir[PATH_MAX];
-    char database[PATH_MAX]; /* URL; made from data_dir unless set */
+    char database[PATH_MAX];         /* URL; made from data_dir unless set */
     char database_replica[PATH_MAX]; /* URL of a standby that requests may read from; "" = none */
-    char blobs[PATH_MAX];    /* as database */
-    char public_url[256];    /* how clients reach the server; "" = the address it listens on */
-    int workers;             /* -1 = one per core */
-    bool migrate;            /* false with --no-migrate */
-    bool supervise;          /* false with --no-supervise */
+    char blobs[PATH_MAX];            /* as database */
+    char public_url[256]; /* how clients reach the server; "" = the address it listens on */
+    int workers;          /* -1 = one per core */
+    bool migrate;         /* false with --no-migrate */
+    bool supervise;       /* false with --no-supervise */
     char log_level[16];
     char symbolicate_v5_project[256]; /* whose symbols /symbolicate/v5 gives without a token; "" */
     unsigned upload_wait_s; /* how long POST /symbols waits for its job before it answers 202; 600

@@ -1,6 +1,7 @@
 /* What only an object store can do wrong: copies here, answers that fail, keys. */
 #include "tests/contract/blobs_case.h"
 
+#include <curl/curl.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -238,6 +239,27 @@ test_given_up(void **state)
     free(bytes);
 }
 
+/* Not from any known store: what cannot be signed is said, and what can be is sent. */
+static void
+test_plus(void **state)
+{
+    struct blobs_case *c = *state;
+    char sha256[FZ_SHA256_TEXT];
+    need_control();
+    uint8_t *bytes = blobs_case_bytes(17 << 20, 78);
+    struct fz_span span = fz_span_make(bytes, 17 << 20);
+    blobs_case_faults("[{\"match\": \"POST .*uploads=\", \"do\": \"plus\"}]");
+    enum fz_code code = blobs_case_put(c->blobs, span, sha256, &c->err);
+    if (curl_version_info(CURLVERSION_NOW)->version_num < 0x080e00) {
+        assert_int_equal(code, FZ_OK);
+        blobs_case_expect(c, sha256, span);
+    } else {
+        assert_int_equal(code, FZ_E_UNAVAILABLE);
+        assert_non_null(strstr(c->err.text, "signs a '+' in a query wrongly"));
+    }
+    free(bytes);
+}
+
 static enum fz_code
 ignore(void *user FZ_UNUSED, const char *sha256 FZ_UNUSED, struct fz_error *err FZ_UNUSED)
 {
@@ -353,6 +375,7 @@ blobs_s3_run(void)
         TEST(test_damaged_meanwhile),
         TEST(test_downloads),
         TEST(test_given_up),
+        TEST(test_plus),
         TEST(test_old_uploads),
         TEST(test_tick),
         TEST(test_tick_of_downloads),

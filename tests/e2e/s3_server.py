@@ -108,7 +108,7 @@ class Handler(BaseHTTPRequestHandler):
         if do.startswith("stall"):
             time.sleep(float(do[5:]))
             return False
-        self.fault = do  # "cut" and "corrupt" a body, "lose" the answer, "error200"
+        self.fault = do  # "cut" and "corrupt" a body, "lose" the answer, "error200", "plus" in the id of an upload
         return False
 
     # ---- who and what was signed ----
@@ -272,7 +272,7 @@ class Handler(BaseHTTPRequestHandler):
         if "uploads" in self.query:
             self.read_body()
             # Characters that have to be encoded in a query.
-            upload_id = f"2~{os.urandom(8).hex()}+/=="
+            upload_id = f"2~{os.urandom(8).hex()}/==" + "+" * (self.fault == "plus")
             self.store.uploads[upload_id] = {"key": self.key, "parts": {}, "at": self.store.now()}
             return self.xml(f"<InitiateMultipartUploadResult><UploadId>{escape(upload_id)}</UploadId></InitiateMultipartUploadResult>")
         upload, (path, _) = self.upload(), self.read_body()
