@@ -39,7 +39,8 @@ OPPOSITE = "nearly all reports are so, and nothing but their rows says it"
 KNOWN = {
     r"(issues|reports) (has:)?(release|os_build|mach|code)\b.*": NO_FACT,
     r"issues format:.*|issues has:format": NO_FACT,
-    r"issues id:.*\*|(issues|reports) has:run|reports -has:crashed": NO_FACT,
+    r"(issues|reports) has:run|reports -has:crashed": NO_FACT,
+    r"issues id:.*": "the issue of one report: facts do not have ids",
     r"issues (has:)?crashed.*": "the time of a crash is in no fact",
     r"issues -(has:)?(release|os_build|format|mach|code|run|image|uuid|id|crashed)\b.*": OPPOSITE,
     r"reports -(has:)?format.*": "it has none of the reports",

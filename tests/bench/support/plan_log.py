@@ -29,21 +29,32 @@ class Log:
         self.file = open(path, encoding="utf-8", errors="replace")
         self.file.seek(0, 2)
         self.rest = ""
+        self.plan = None  # lines of one that is not complete
+
+    def take(self, found):
+        """The plan whose lines were read, if that was all of them."""
+        if not self.plan:
+            return
+        try:
+            explained_by = json.loads("\n".join(self.plan))
+        except json.JSONDecodeError:
+            return  # another thread of the server's is being written
+        found.append(Statement(explained_by["Query Text"], explained_by["Plan"]))
+        self.plan = None
 
     def read(self):
         """The statements that were executed since."""
-        found, current = [], None
+        found = []
         lines = (self.rest + self.file.read()).split("\n")
         self.rest = lines.pop()
-        for line in [*lines, ""]:
-            if line.startswith("\t") and current is not None:
-                current.append(line[1:])
+        for line in lines:
+            if line.startswith("\t"):
+                if self.plan is not None:
+                    self.plan.append(line[1:])
                 continue
-            if current:
-                explained_by = json.loads("\n".join(current))
-                found.append(Statement(explained_by["Query Text"], explained_by["Plan"]))
-            start = START.search(line)
-            current = [] if start else None
+            self.take(found)
+            self.plan = [] if START.search(line) else None
+        self.take(found)
         return found
 
 
