@@ -15,7 +15,7 @@ latency   200 reports a second with a warm index, from the POST to the symbolica
 scrub     What scrubbing takes of a child's work (support/scrub_share.c), and of the CPU time of all processes of a server that
           gets the same reports, for the reports of tests/golden, by format.
 work      KSCrash reports of 120 KB, per second of CPU of the worker and its children: of two clients that wait for each
-          result, and of 16, so that the queue is never empty.
+          result, and of 16 and 64, so that the queue is never empty.
 soak      1,000 reports a second for so many minutes: memory and descriptors of all processes, once a minute.
 """
 import argparse
@@ -259,7 +259,7 @@ def work(args, tools, folder):
             return workers + [pid for worker in workers for pid in server.server.descendants(worker)]
         run_load(tools, server, path, 1, 2, query="?wait=10")
         found = {}
-        for clients, what in ((2, "one after the other"), (16, "from a queue")):
+        for clients, what in ((2, "one after the other"), (16, "from a queue"), (64, "from a long queue")):
             began = cpu_s(pids())
             made = run_load(tools, server, path, clients, max(args.seconds, 10), query="?wait=20")
             found[what] = made["acks"] / (cpu_s(pids()) - began)
