@@ -5,6 +5,7 @@
 #include "base/digest.h"
 #include "storage/migrations.h"
 #include "storage/sql/sql.h"
+#include "storage/store_partitions.h"
 
 /* Any number that no project has: project locks are positive. */
 static const int64_t MIGRATION_LOCK = -1;
@@ -157,6 +158,9 @@ apply_missing(struct sql *sql, unsigned *ret_applied, struct fz_error *err)
         /* Servers that start together migrate one after the other; the later ones find nothing to
          * do. */
         code = sql_lock(tx, MIGRATION_LOCK, true, err);
+    /* Of hundreds of millions of rows, one statement takes longer than any other. */
+    if (code == FZ_OK && !tx->driver->has_one_writer)
+        code = sql_script(tx, "SET LOCAL statement_timeout = 0", err);
     if (code == FZ_OK)
         code = sql_script(tx, ledger, err);
     if (code == FZ_OK)
@@ -185,5 +189,7 @@ store_migrate(const char *database_url, unsigned *ret_applied, struct fz_error *
     do
         code = apply_missing(sql, ret_applied, err);
     while (sql_try_again(sql, code, &n_tries));
+    if (code == FZ_OK && *ret_applied > 0)
+        fz_ignore(store_months_settle(sql, NULL)); /* the sweep of months does so, too */
     return code;
 }

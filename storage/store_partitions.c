@@ -23,9 +23,9 @@ struct month {
 };
 
 static enum fz_code
-begin(struct store *store, struct sql **ret_tx, struct fz_error *err)
+begin(struct sql *sql, struct sql **ret_tx, struct fz_error *err)
 {
-    enum fz_code code = sql_begin(store->sql, ret_tx, err);
+    enum fz_code code = sql_begin(sql, ret_tx, err);
     /* Who waits for a lock on a table has all who come later wait, too. */
     return code == FZ_OK ? sql_script(*ret_tx, "SET LOCAL lock_timeout = '500ms'", err) : code;
 }
@@ -83,7 +83,7 @@ drop_month(struct store *store, const struct month *month, struct store_months_d
     char text[TEXT];
     int64_t n = 0, bytes = 0;
     FZ_CLEANUP(sql_rollbackp) struct sql *tx = NULL;
-    enum fz_code code = begin(store, &tx, err);
+    enum fz_code code = begin(store->sql, &tx, err);
     snprintf(text, sizeof(text), "LOCK TABLE reports%s IN ACCESS EXCLUSIVE MODE", month->suffix);
     if (code == FZ_OK)
         code = forget(tx, month, err);
@@ -167,7 +167,7 @@ copy_month(struct store *store, const struct month *month, struct store_months_d
 {
     int64_t before = 0, after = 0, n = 0;
     FZ_CLEANUP(sql_rollbackp) struct sql *tx = NULL;
-    enum fz_code code = begin(store, &tx, err);
+    enum fz_code code = begin(store->sql, &tx, err);
     if (code == FZ_OK)
         code = forget(tx, month, err);
     if (code == FZ_OK)
@@ -271,7 +271,7 @@ make_months(struct store *store, uint64_t *ret_n, struct fz_error *err)
     const struct sql_value args[] = {sql_int(STORE_MONTHS_AHEAD)};
     int64_t n = 0;
     FZ_CLEANUP(sql_rollbackp) struct sql *tx = NULL;
-    enum fz_code code = begin(store, &tx, err);
+    enum fz_code code = begin(store->sql, &tx, err);
     if (code == FZ_OK)
         code = sql_lock(tx, MONTHS_LOCK, true, err);
     if (code == FZ_OK)
@@ -286,6 +286,28 @@ make_months(struct store *store, uint64_t *ret_n, struct fz_error *err)
 }
 
 enum fz_code
+store_months_settle(struct sql *sql, struct fz_error *err)
+{
+    static const char script[] =
+        "DO $$ DECLARE part regclass; is_used boolean; BEGIN FOR part IN SELECT CAST(c.oid AS "
+        "regclass) FROM pg_class c WHERE c.reltuples = 0 AND c.relkind = 'r' AND (c.oid = "
+        "CAST('report_ids' AS regclass) OR c.oid IN (SELECT inhrelid FROM pg_inherits WHERE "
+        "inhparent = CAST('reports' AS regclass))) ORDER BY c.oid LOOP "
+        "EXECUTE format('SELECT EXISTS (SELECT 1 FROM %s)', part) INTO is_used; "
+        "CONTINUE WHEN is_used; "
+        "EXECUTE format('LOCK TABLE %s IN ACCESS EXCLUSIVE MODE', part); "
+        "EXECUTE format('SELECT EXISTS (SELECT 1 FROM %s)', part) INTO is_used; "
+        "CONTINUE WHEN is_used; EXECUTE format('TRUNCATE %s', part); END LOOP; END $$";
+    FZ_CLEANUP(sql_rollbackp) struct sql *tx = NULL;
+    if (sql->driver->has_one_writer)
+        return FZ_OK;
+    enum fz_code code = begin(sql, &tx, err);
+    if (code == FZ_OK)
+        code = sql_script(tx, script, err);
+    return code == FZ_OK ? sql_commit(&tx, err) : code;
+}
+
+enum fz_code
 store_months_sweep(struct store *store, struct store_months_done *ret, struct fz_error *err)
 {
     struct store_months_done done = {0};
@@ -297,6 +319,8 @@ store_months_sweep(struct store *store, struct store_months_done *ret, struct fz
         return FZ_OK;
     FZ_CLEANUP(fz_arena_deinit) struct fz_arena arena = fz_arena_make(ARENA);
     enum fz_code code = make_months(store, &done.n_made, err);
+    if (code == FZ_OK)
+        code = store_months_settle(store->sql, err);
     if (code == FZ_OK)
         code = sql_now(store->sql, &now, err);
     if (code == FZ_OK)

@@ -32,6 +32,10 @@ struct store_months_done {
 FZ_MUST_CHECK enum fz_code store_months_sweep(struct store *store, struct store_months_done *ret,
                                               struct fz_error *err);
 
+/* Tables that ANALYZE has found empty are planned to be read whole, and kept plans would do so while they fill. One that is made
+ * empty anew is planned like one of ten pages. UNAVAILABLE: others use them. */
+FZ_MUST_CHECK enum fz_code store_months_settle(struct sql *sql, struct fz_error *err);
+
 /* In a transaction that is about to delete the reports of these keys: of months that are over, bodies and results stay until the
  * month goes. */
 FZ_MUST_CHECK enum fz_code store_months_leave(struct sql *tx, const int64_t *keys, size_t n,

@@ -116,9 +116,17 @@ test_made_ahead(void **state)
         return;
     }
     int64_t n = count_months(c);
+    static const char planned[] =
+        "SELECT count(*) FROM pg_class WHERE relkind = 'r' AND reltuples = 0 AND relnamespace = "
+        "CAST(current_schema() AS regnamespace) AND (relname = 'report_ids' OR relname LIKE "
+        "'reports@_%' ESCAPE '@')";
     assert_int_equal(n, 4); /* before, this one, the next one, the rest */
+    assert_int_equal(contract_count(c, planned), 0);
+    contract_sql(c, "", "ANALYZE reports, report_ids");
+    assert_int_equal(contract_count(c, planned), 5);
     assert_int_equal(sweep(c).n_made, 1);
     assert_int_equal(sweep(c).n_made, 0);
+    assert_int_equal(contract_count(c, planned), 0);
     pass_months(c, 2);
     contract_report(c, c->project, "{\"n\":1}", id);
     assert_int_equal(contract_count(c, "SELECT count(*) FROM reports_rest"), 0);
