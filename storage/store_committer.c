@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "storage/store_dictionary.h"
 #include "storage/store_private.h"
 
 /* What one commit takes, and what may wait for it. */
@@ -87,6 +88,22 @@ finish_committed(struct waiting *node)
     finish(node, code, text);
 }
 
+static struct store_dictionary_key
+key_of(const struct store_report_new *item)
+{
+    return (struct store_dictionary_key){item->project_id, item->format, STORE_DICTIONARY_BODY};
+}
+
+/* Callers take the dictionaries that are in memory; here is the connection that loads them. */
+static void
+look_for_dictionaries(struct store *store, const struct batch *batch)
+{
+    for (size_t i = 0; i < batch->n; i++) {
+        const struct store_dictionary_key key = key_of(batch->packed[i].item);
+        store_dictionary_release(store_dictionary_newest(store, &key));
+    }
+}
+
 /* One transaction for all; if it fails for another reason than the state of the database, one each,
  * so that an item that cannot be stored does not take the others with it. Returns the number of
  * failed ones. */
@@ -133,6 +150,7 @@ run(void *user)
     struct batch batch;
     while (take_batch(committer, &batch)) {
         size_t n_commits = 0;
+        look_for_dictionaries(committer->store, &batch);
         size_t n_failed = commit_batch(committer->store, &batch, &n_commits);
         pthread_mutex_lock(&committer->lock);
         /* Only now: what is being committed counts as waiting, or memory would have no limit. */
@@ -222,8 +240,12 @@ store_committer_submit(struct store_committer *committer, struct store_report_ne
         return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
     *node = (struct waiting){.packed.item = item, .done = done, .user = user};
     /* Here and not on the committing thread: callers are many. */
-    enum fz_code code =
-        store_pack(item->body, NULL, &node->packed.body, &node->packed.body_len, err);
+    const struct store_dictionary_key key = key_of(item);
+    FZ_CLEANUP(store_dictionary_releasep)
+    struct store_dictionary *dictionary =
+        store_dictionary_peek(committer->store->dictionaries, &key);
+    enum fz_code code = store_pack_with(item->body, dictionary, NULL, &node->packed.body,
+                                        &node->packed.body_len, err);
     if (code == FZ_OK)
         code = enqueue(committer, node, err);
     if (code != FZ_OK) {

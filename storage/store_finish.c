@@ -23,6 +23,7 @@
 #include <stdlib.h>
 
 #include "storage/store_changed.h"
+#include "storage/store_dictionary.h"
 #include "storage/store_record.h"
 #include "storage/store_runs.h"
 
@@ -238,17 +239,32 @@ finish_batch(struct store *store, struct ending *endings, size_t n, struct store
     return code == FZ_OK ? sql_commit(&tx, err) : code;
 }
 
+static enum fz_code
+pack(struct store *store, int64_t project_id, const struct store_report_done *done,
+     struct ending *ending, struct fz_error *err)
+{
+    const struct store_dictionary_key of_result = {project_id, done->format,
+                                                   STORE_DICTIONARY_RESULT},
+                                      of_body = {project_id, done->format, STORE_DICTIONARY_BODY};
+    FZ_CLEANUP(store_dictionary_releasep)
+    struct store_dictionary *dictionary = store_dictionary_newest(store, &of_result);
+    enum fz_code code = store_pack_with(done->result, dictionary, &store->packer, &ending->result,
+                                        &ending->result_len, err);
+    if (code != FZ_OK || !done->stripped.len)
+        return code;
+    store_dictionary_release(dictionary);
+    dictionary = store_dictionary_newest(store, &of_body);
+    return store_pack_with(done->stripped, dictionary, &store->packer, &ending->stripped,
+                           &ending->stripped_len, err);
+}
+
 /* Before the transaction, which holds locks that others wait for: compression, new names, terms. */
 static enum fz_code
 prepare(struct store *store, struct ending *ending, struct fz_arena *arena, struct fz_error *err)
 {
     const struct store_job *job = ending->end->job;
     struct store_report_done *done = &ending->done;
-    enum fz_code code =
-        store_pack(done->result, &store->packer, &ending->result, &ending->result_len, err);
-    if (code == FZ_OK && done->stripped.len)
-        code = store_pack(done->stripped, &store->packer, &ending->stripped, &ending->stripped_len,
-                          err);
+    enum fz_code code = pack(store, job->project_id, done, ending, err);
     if (code == FZ_OK)
         code = store_learned_news(store, job, done, arena, err);
     if (code == FZ_OK)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "storage/store_dictionary.h"
 #include "storage/store_migrate.h"
 
 /* Fold the ledger of report counts once it has more rows than this. */
@@ -14,6 +15,9 @@ store_open(const char *database_url, struct store **ret, struct fz_error *err)
 {
     FZ_CLEANUP(store_closep) struct store *store = calloc(1, sizeof(*store));
     if (!store)
+        return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
+    store->dictionaries = store_dictionaries_create();
+    if (!store->dictionaries)
         return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
     /* Random, so that the connections of several servers rarely share a row. */
     store->usage_slot = store_usage_slot();
@@ -56,6 +60,7 @@ store_close(struct store *store)
     store_drop_columns(store);
     store_term_cache_destroy(store->terms);
     store_packer_free(store->packer);
+    store_dictionaries_destroy(store->dictionaries);
     free(store);
 }
 

@@ -4,6 +4,7 @@
  */
 #include "storage/store_privacy.h"
 
+#include "storage/store_dictionary.h"
 #include "storage/store_private.h"
 
 static const int64_t DAY_MS = INT64_C(24) * 3600 * 1000;
@@ -56,7 +57,7 @@ store_report_full_body(struct store *store, int64_t project_id, const char *id,
         return fz_fail(err, FZ_E_NOT_FOUND, "there is no such report");
     struct store_full_body found = {.memory = (enum store_memory)sql_col_int(&rows, 1),
                                     .received_ms = sql_col_int(&rows, 2)};
-    code = store_unpack(sql_col_bytes(&rows, 0), arena, &found.bytes, err);
+    code = store_unpack_column(store, &rows, 0, arena, &found.bytes, err);
     if (code == FZ_OK)
         *ret = found;
     return code;

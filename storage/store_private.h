@@ -12,7 +12,8 @@
 
 enum { STORE_SET_KINDS = 2 };
 
-struct store_packer; /* of store_pack() */
+struct store_packer;       /* of store_pack() */
+struct store_dictionaries; /* of store_dictionary.h */
 
 struct store {
     struct sql *sql;
@@ -32,7 +33,8 @@ struct store {
     int64_t swept_ms;            /* monotonic: when transient reports were last cleared away */
     struct fz_columns columns;   /* of store_set_columns() */
     struct store_packer *packer; /* of results; owned */
-    char *select_report, *update_report; /* what they make of two statements; owned */
+    struct store_dictionaries *dictionaries; /* of store_dictionary.h; owned */
+    char *select_report, *update_report;     /* what they make of two statements; owned */
 };
 
 /* Bytes at most that a column for lists keeps of a text; PostgreSQL cannot index much more. */

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "storage/store_changed.h"
+#include "storage/store_dictionary.h"
 #include "storage/store_record.h"
 #include "storage/store_request.h"
 #include "storage/store_retention_plan.h"
@@ -120,7 +121,7 @@ get_packed(struct store *store, int64_t project_id, const char *id, const char *
     bool row = sql_row(&rows, &code, err);
     if (code != FZ_OK)
         return code;
-    return row ? store_unpack(sql_col_bytes(&rows, 0), arena, ret, err) : no_report(err);
+    return row ? store_unpack_column(store, &rows, 0, arena, ret, err) : no_report(err);
 }
 
 enum fz_code

@@ -76,6 +76,11 @@ struct worker_project {
     struct store_project row;
 };
 
+/* Of worker_dictionary(): when it looks again, and the project that it looked at. */
+struct worker_dictionary {
+    int64_t due_ms, after;
+};
+
 /* What worker_seal() has done since it was logged last. */
 struct worker_sealed {
     int64_t due_ms, logged_ms; /* monotonic */
@@ -112,6 +117,7 @@ struct worker {
     uint64_t n_regrouped; /* since the last time that there was nothing to do */
     struct worker_sealed sealed;
     struct worker_retention retention;
+    struct worker_dictionary dictionary;
     int64_t trimmed_ms;         /* monotonic: when learned names were counted last */
     struct child_process child; /* that reads reports */
     struct worker_file report, result;
@@ -160,6 +166,8 @@ FZ_MUST_CHECK enum fz_code job_grouping(const struct proto_issue *issue, int64_t
 bool worker_regroup(struct worker *worker);
 /* Store a day of facts as columns, if it is time; less often while jobs wait. True: there may be more. */
 bool worker_seal(struct worker *worker, bool is_busy);
+/* The same for dictionaries: look at one project. */
+bool worker_dictionary(struct worker *worker, bool is_busy);
 
 /* Delete a portion of what projects keep no longer, if it is time; less often while jobs wait. True: there may be more. */
 bool worker_retention(struct worker *worker, bool is_busy);

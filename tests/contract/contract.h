@@ -112,6 +112,7 @@ int contract_run_audit(void);
 int contract_run_people(void);
 int contract_run_changes(void);
 int contract_run_memory(void);
+int contract_run_dictionaries(void);
 int contract_run_retention(void);
 int contract_run_months(void);
 int contract_run_runs(void);

@@ -420,6 +420,7 @@ main(int argc, char **argv)
         {"people", contract_run_people},
         {"changes", contract_run_changes},
         {"memory", contract_run_memory},
+        {"dictionaries", contract_run_dictionaries},
         {"retention", contract_run_retention},
         {"months", contract_run_months},
         {"runs", contract_run_runs},

@@ -4,10 +4,13 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <zdict.h>
 #include <zstd_errors.h>
 
+#include "storage/store_dictionary.h"
 #include "storage/store_private.h"
 
 static void
@@ -108,14 +111,123 @@ test_bomb(void **state)
     assert_true(code == FZ_E_LIMIT || code == FZ_E_NO_MEMORY);
 }
 
+/* ---- dictionaries ---- */
+
+enum { SAMPLES = 60, SAMPLE = 1500 };
+
+/* A sample of this kind; `number` is in it. */
+static size_t
+make_sample(char *ret, const char *kind, int number)
+{
+    unsigned random = 3;
+    size_t len =
+        (size_t)snprintf(ret, SAMPLE, "%s own-secret-%08x;", kind, (unsigned)number * 2654435761u);
+    while (len < SAMPLE - 60) {
+        random = random * 1103515245u + 12345;
+        len += (size_t)snprintf(ret + len, SAMPLE - len, "%s %08x", kind, random);
+    }
+    return len;
+}
+
+static void
+join(struct fz_buffer *ret, size_t *lens, const char *kind)
+{
+    for (int i = 0; i < SAMPLES; i++) {
+        char text[SAMPLE];
+        lens[i] = make_sample(text, kind, i);
+        fz_buffer_append(ret, text, lens[i]);
+    }
+    assert_int_equal(fz_buffer_done(ret, NULL), FZ_OK);
+}
+
+static struct store_dictionary *
+make_dictionary(const char *kind)
+{
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer joined = fz_buffer_make(SAMPLES * SAMPLE);
+    size_t lens[SAMPLES];
+    uint8_t content[8192];
+    struct store_dictionary *ret = NULL;
+    join(&joined, lens, kind);
+    size_t len = ZDICT_trainFromBuffer(content, sizeof(content), joined.data, lens, SAMPLES);
+    assert_false(ZDICT_isError(len));
+    assert_int_equal(store_dictionary_make(fz_span_make(content, len), &ret, NULL), FZ_OK);
+    return ret;
+}
+
+static void
+test_dictionary(void **state)
+{
+    (void)state;
+    FZ_CLEANUP(fz_arena_deinit) struct fz_arena arena = fz_arena_make(1024 * 1024);
+    FZ_CLEANUP(store_dictionary_releasep) struct store_dictionary *own = make_dictionary("image");
+    FZ_CLEANUP(store_dictionary_releasep) struct store_dictionary *other = make_dictionary("frame");
+    FZ_CLEANUP(store_freep) void *packed = NULL;
+    FZ_CLEANUP(store_freep) void *plain = NULL;
+    FZ_CLEANUP(store_freep) void *again = NULL;
+    struct store_packer *packer = NULL;
+    char text[SAMPLE];
+    size_t len = 0, plain_len = 0, again_len = 0;
+    struct fz_span back, bytes = fz_span_make(text, make_sample(text, "image", 777));
+    struct fz_error err;
+    assert_int_not_equal(store_dictionary_id(own), store_dictionary_id(other));
+    assert_int_equal(store_pack_with(bytes, own, &packer, &packed, &len, NULL), FZ_OK);
+    /* The next one of the same packer has none again. */
+    assert_int_equal(store_pack(bytes, &packer, &plain, &plain_len, NULL), FZ_OK);
+    assert_int_equal(store_pack(bytes, NULL, &again, &again_len, NULL), FZ_OK);
+    store_packer_free(packer);
+    assert_true(plain_len == again_len && memcmp(plain, again, again_len) == 0);
+    assert_true(len * 4 < plain_len);
+    assert_int_equal(store_packed_size(fz_span_make(packed, STORE_PACK_HEADER)), bytes.len);
+    assert_int_equal(store_unpack_with(fz_span_make(packed, len), own, &arena, &back, NULL), FZ_OK);
+    assert_true(fz_span_equal(back, bytes));
+    /* One without goes with any. */
+    assert_int_equal(store_unpack_with(fz_span_make(plain, plain_len), own, &arena, &back, NULL),
+                     FZ_OK);
+    assert_int_equal(store_unpack_with(fz_span_make(packed, len), other, &arena, &back, &err),
+                     FZ_E_INTERNAL);
+    assert_non_null(strstr(err.text, "a stored body is damaged"));
+    assert_int_equal(store_unpack(fz_span_make(packed, len), &arena, &back, NULL), FZ_E_INTERNAL);
+    assert_int_equal(store_dictionary_make(fz_span_cstr("no dictionary"), &own, NULL),
+                     FZ_E_MALFORMED);
+}
+
+/* What is left of samples: what many have. */
+static void
+test_share(void **state)
+{
+    (void)state;
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer joined = fz_buffer_make(SAMPLES * SAMPLE);
+    size_t lens[SAMPLES], sum = 0, before;
+    join(&joined, lens, "image");
+    before = joined.len;
+    assert_int_equal(store_dictionary_share(&joined, lens, SAMPLES, NULL), FZ_OK);
+    for (size_t i = 0; i < SAMPLES; i++)
+        sum += lens[i];
+    assert_int_equal(sum, joined.len);
+    assert_true(joined.len > before * 9 / 10 && joined.len < before);
+    for (int i = 0; i < SAMPLES; i++) {
+        char secret[16];
+        size_t n = (size_t)snprintf(secret, sizeof(secret), "%08x;", (unsigned)i * 2654435761u);
+        for (size_t at = 0; at + n <= joined.len; at++)
+            assert_int_not_equal(memcmp(joined.data + at, secret, n), 0);
+    }
+    /* What two have is left to neither. */
+    static const char two[] = "shared by two of three samples: xyzshared by two of three samples: "
+                              "abcand another one";
+    size_t of_two[] = {35, 35, 15};
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer pair = fz_buffer_make(1024);
+    fz_buffer_append(&pair, two, 85);
+    assert_int_equal(store_dictionary_share(&pair, of_two, 3, NULL), FZ_OK);
+    assert_int_equal(pair.len, 0);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_round_trip),
-        cmocka_unit_test(test_damaged),
-        cmocka_unit_test(test_bomb),
-        cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_round_trip), cmocka_unit_test(test_damaged),
+        cmocka_unit_test(test_bomb),       cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_dictionary), cmocka_unit_test(test_share),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

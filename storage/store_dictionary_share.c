@@ -1,0 +1,118 @@
+/*
+ * What several samples have in common, so that no dictionary holds what is in one report only.
+ *
+ * A window of WINDOW bytes goes over every sample, and a table counts in how many samples its bytes occur. A second pass keeps the
+ * runs of windows that occur in enough samples, and drops all else. With two samples and a limit of 2:
+ *
+ *     {"name":"Shop","mail":"ann@example.com","os":"17.1"}
+ *     {"name":"Shop","mail":"bob@example.com","os":"17.1"}     leave {"name":"Shop","mail":" and @example.com","os":"17.1"}
+ *
+ * Windows are compared by hashes of 64 bits. ZDICT takes what is left as its samples.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "storage/store_dictionary.h"
+
+enum { WINDOW = 12, SHORTEST = 20, SLOT_BITS = 22, PROBES = 16, MANY = UINT16_MAX };
+
+/* 32 bits of the hash choose the slot, the others are its tag. */
+struct slot {
+    uint32_t tag;
+    uint16_t n, last; /* samples so far, and the last one of them, from 1 */
+};
+
+static uint64_t
+hash(const uint8_t *at)
+{
+    static const uint64_t odd = UINT64_C(0x9E3779B97F4A7C15);
+    uint64_t a;
+    uint32_t b;
+    memcpy(&a, at, sizeof(a));
+    memcpy(&b, at + sizeof(a), sizeof(b));
+    a = (a ^ (a >> 29)) * odd;
+    a = (a ^ b ^ (a >> 32)) * UINT64_C(0xD6E8FEB86659FD93);
+    a = (a ^ (a >> 32)) * odd;
+    return a ^ (a >> 29);
+}
+
+/* The window's slot, or a free one; NULL: the table is full there, and the window counts as rare. */
+static struct slot *
+find(struct slot *slots, const uint8_t *at, uint32_t *ret_tag)
+{
+    static const uint32_t mask = (UINT32_C(1) << SLOT_BITS) - 1;
+    uint64_t h = hash(at);
+    *ret_tag = (uint32_t)(h >> 32);
+    for (uint32_t i = 0; i < PROBES; i++) {
+        struct slot *slot = &slots[((uint32_t)h + i) & mask];
+        if (slot->n == 0 || slot->tag == *ret_tag)
+            return slot;
+    }
+    return NULL;
+}
+
+static void
+count(struct slot *slots, const uint8_t *sample, size_t len, uint16_t number)
+{
+    for (size_t at = 0; at + WINDOW <= len; at++) {
+        uint32_t tag;
+        struct slot *slot = find(slots, sample + at, &tag);
+        if (!slot || (slot->n && slot->last == number))
+            continue;
+        *slot = (struct slot){tag, (uint16_t)(slot->n + 1), number};
+    }
+}
+
+static bool
+is_shared(struct slot *slots, const uint8_t *at)
+{
+    uint32_t tag;
+    const struct slot *slot = find(slots, at, &tag);
+    return slot && slot->n >= STORE_DICTIONARY_SHARED;
+}
+
+/* Move what is shared to `to`, which is not beyond the sample; its length. */
+static size_t
+squeeze(struct slot *slots, const uint8_t *sample, size_t len, uint8_t *to)
+{
+    size_t kept = 0, at = 0;
+    while (at + WINDOW <= len) {
+        size_t end = at;
+        while (end + WINDOW <= len && is_shared(slots, sample + end))
+            end++;
+        size_t run = end > at ? end - at + WINDOW - 1 : 0;
+        if (run >= SHORTEST) {
+            memmove(to + kept, sample + at, run);
+            kept += run;
+        }
+        /* What was moved may be where the next window would begin again. */
+        at += run >= SHORTEST ? run : end - at + 1;
+    }
+    return kept;
+}
+
+enum fz_code
+store_dictionary_share(struct fz_buffer *samples, size_t *lens, size_t n, struct fz_error *err)
+{
+    struct slot *slots = calloc((size_t)1 << SLOT_BITS, sizeof(*slots));
+    uint8_t *bytes = (uint8_t *)samples->data;
+    size_t from = 0, to = 0;
+    if (!slots || n >= MANY) {
+        free(slots);
+        return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
+    }
+    for (size_t i = 0; i < n; i++) {
+        count(slots, bytes + from, lens[i], (uint16_t)(i + 1));
+        from += lens[i];
+    }
+    from = 0;
+    for (size_t i = 0; i < n; i++) {
+        size_t len = lens[i];
+        lens[i] = squeeze(slots, bytes + from, len, bytes + to);
+        to += lens[i];
+        from += len;
+    }
+    free(slots);
+    samples->len = to;
+    return FZ_OK;
+}
