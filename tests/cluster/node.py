@@ -54,7 +54,7 @@ class Node:
         self.clock = os.path.join(self.data, "clock")
         self.set_clock(0)
         self.command = [os.path.abspath(binary), "serve", "--listen", f"{machine.address}:{PORT}", "--data", self.data, "--workers",
-                        str(workers), "--database", database, "--blobs", store.blobs("cluster"), "--trusted-proxies",
+                        str(workers), "--database", database, "--blobs", store.blobs("cluster"), "--database-replica", database.replace("read-write", "prefer-standby"), "--trusted-proxies",
                         machine.network.address]
         self.env = {**os.environ, **store.environment(), "FRAMEZERO_USER": "root"}
         self.url = f"http://{machine.address}:{PORT}"
