@@ -105,6 +105,7 @@ class Replica(FolderCase):
         self.wait_state("ok")
         until(lambda: self.list()["reports"], "the standby has the report")
         count = "SELECT count(*) FROM pg_stat_activity WHERE datname = '%s' AND query LIKE '%%FROM reports%%'" % self.name[1:]
+        until(lambda: self.reads("replica") == 1, "the list is counted")
         before = self.reads("replica"), self.reads("database")
         # Each connection shows its last statement.
         paths = ["/api/v1/issues", "/api/v1/reports", "/api/v1/versions", "/api/v1/sessions", "/api/v1/symbols", "/api/v1/symbols/missing",
@@ -115,6 +116,8 @@ class Replica(FolderCase):
         for path in paths:
             status, answer = self.server.request("GET", path)
             self.assertIn(status, (200, 404), f"{path}: {answer}")
+        # A read is counted after its answer.
+        until(lambda: self.reads("replica") >= before[0] + len(paths), "all are counted")
         self.assertEqual((self.reads("replica"), self.reads("database")), (before[0] + len(paths), before[1]), self.server.log_tail())
         self.assertGreater(int(self.standby.sql(count)), 0)
 
