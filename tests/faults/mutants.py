@@ -30,7 +30,8 @@ POWER = ["tests/faults/test_power.py", "--framezero", DEV + "server/framezero", 
          DEV + "tests/faults/libpower_shim.so", "--seed", "1"]
 TESTS = {
     **{f"contract {group}": (("contract_store",), [DEV + "tests/contract/contract_store", group])
-       for group in ("jobs", "queue", "reports", "unblock", "processes", "migrate")},
+       for group in ("jobs", "queue", "reports", "unblock", "processes", "migrate", "dictionaries")},
+    "contract months": (("contract_store",), [WITH_POSTGRESQL, DEV + "tests/contract/contract_store", "months"]),
     "unit protocol": (("test_protocol",), [DEV + "tests/unit/test_protocol"]),
     "power": (SERVER, POWER),
     "migrations": (SERVER, ["tests/faults/test_migrations.py", "--framezero", DEV + "server/framezero", "--kill-shim",
@@ -38,6 +39,7 @@ TESTS = {
     "clock": (SERVER, ["tests/e2e/test_clock.py", "--framezero", DEV + "server/framezero", "--shim",
                        DEV + "tests/e2e/libclock_shim.so"]),
     "blobs": (SERVER, ["tests/e2e/test_blobs.py", "--framezero", DEV + "server/framezero", "Blobs.test_deleted_while_sent_again"]),
+    "replica": (SERVER, [WITH_POSTGRESQL, "tests/e2e/test_replica.py", "--framezero", DEV + "server/framezero"]),
     "symbols": (SERVER, ["tests/e2e/test_symbols.py", "--framezero", DEV + "server/framezero", "Way.test_report_first"]),
     "ledger, the database": (SERVER, [WITH_POSTGRESQL, *LEDGER, "--kills", "12", "--only", "immediate,postmaster"]),
     "ledger, workers at their commits": (SERVER, [*LEDGER, "--kills", "30", "--only", "wal_sync_before"]),
@@ -150,6 +152,31 @@ MUTANTS = [
      [("storage/store_migrate.c", "        code = apply(tx, &table[i], err);\n",
        "        code = apply(tx, &table[i], err);\n        if (code == FZ_OK)\n            code = sql_commit(&tx, err);\n"
        "        if (code == FZ_OK)\n            code = sql_begin(sql, &tx, err);\n")], "migrations"),
+    ("an older program goes on after any migration",
+     [("storage/store_migrate.c", "            is_expansion(sql_col_bytes(&rows, 2)))", "            sql_col_bytes(&rows, 2).len <= 64)")],
+     "contract migrate"),
+    ("a report is stored in each month in which it comes",
+     [("migrations/postgresql/0035_expand_months.sql", "RETURN CASE WHEN FOUND THEN NEW END;", "RETURN NEW;")], "contract months"),
+    ("a month is dropped with its reports",
+     [("storage/store_partitions.c", "n_reports == 0 && month->number > 0", "month->number > 0"),
+      ("storage/store_partitions.c", "code != FZ_OK || n > 0)", "code != FZ_OK)")], "contract months"),
+    ("a copied month lacks what came meanwhile",
+     [("storage/store_partitions.c", "IN SHARE ROW \"\n        \"EXCLUSIVE MODE", "IN ACCESS \"\n        \"SHARE MODE")],
+     "contract months"),
+    ("a deleted report leaves its body",
+     [("migrations/postgresql/0035_expand_months.sql", "        DELETE FROM report_bodies WHERE report_key = OLD.key;\n", "")],
+     "contract months"),
+    ("a dictionary has what one report has",
+     [("storage/store_dictionary_share.c", "slot->n >= STORE_DICTIONARY_SHARED", "slot->n >= 1")], "contract dictionaries"),
+    ("a dictionary is of one user",
+     [("storage/store_dictionary_train.c", "        if (has_user(ret, n, sample.user))\n            continue;\n", "        fz_ignore(has_user(ret, n, sample.user));\n")],
+     "contract dictionaries"),
+    ("a damaged dictionary is used",
+     [("storage/store_dictionary.c", "    if (strcmp(want, is) != 0)\n", "    if (want[0] == is[1] - 256)\n")], "contract dictionaries"),
+    ("a change is not seen by who made it",
+     [("server/api/api_replica.c", "           has_ms > atomic_load(slot_of(replica->senders, http_token_id(request))) &&\n"
+       "           has_ms > atomic_load(slot_of(replica->projects, http_project_id(request)));",
+       "           has_ms > http_token_id(request) - INT64_MAX;")], "replica"),
 ]
 
 
