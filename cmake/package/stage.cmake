@@ -14,14 +14,13 @@ fz_place("${source}/framezero.service" usr/lib/systemd/system framezero.service 
 fz_place("${source}/framezero.conf" etc/framezero framezero.conf 0644)
 fz_place("${source}/copyright" usr/share/doc/framezero copyright 0644)
 fz_place("${CPACK_FZ_SOURCE}/README.md" usr/share/doc/framezero README.md 0644)
-file(GLOB pages RELATIVE "${CPACK_FZ_SOURCE}/docs" "${CPACK_FZ_SOURCE}/docs/*.md")
+file(GLOB pages RELATIVE "${CPACK_FZ_SOURCE}/docs" "${CPACK_FZ_SOURCE}/docs/*.md" "${CPACK_FZ_SOURCE}/docs/api/*"
+     "${CPACK_FZ_SOURCE}/docs/images/*" "${CPACK_FZ_SOURCE}/docs/operations/*" "${CPACK_FZ_SOURCE}/docs/xcode/*")
 list(REMOVE_ITEM pages CONTRIBUTING.md)
 foreach(page ${pages})
-  fz_place("${CPACK_FZ_SOURCE}/docs/${page}" usr/share/doc/framezero/docs "${page}" 0644)
-endforeach()
-file(GLOB pages RELATIVE "${CPACK_FZ_SOURCE}/docs/operations" "${CPACK_FZ_SOURCE}/docs/operations/*")
-foreach(page ${pages})
-  fz_place("${CPACK_FZ_SOURCE}/docs/operations/${page}" usr/share/doc/framezero/docs/operations "${page}" 0644)
+  get_filename_component(folder "${page}" DIRECTORY)
+  get_filename_component(name "${page}" NAME)
+  fz_place("${CPACK_FZ_SOURCE}/docs/${page}" "usr/share/doc/framezero/docs/${folder}" "${name}" 0644)
 endforeach()
 
 # SOURCE_DATE_EPOCH, where it is set, makes the package the same each time.

@@ -33,7 +33,8 @@ def check_contents(package):
     listed = [line.split(None, 5)[5].split(" -> ")[0] for line in run("dpkg-deb", "--contents", package).splitlines()]
     for path in ("usr/bin/framezero", "usr/bin/framezero-child", UNIT[1:], CONFIG[1:], "usr/share/man/man1/framezero.1.gz",
                  "usr/share/bash-completion/completions/framezero", "usr/share/zsh/vendor-completions/_framezero",
-                 "usr/share/doc/framezero/copyright", "usr/share/framezero/sample/Demo.dSYM.zip"):
+                 "usr/share/doc/framezero/copyright", "usr/share/doc/framezero/docs/api/openapi.json",
+                 "usr/share/framezero/sample/Demo.dSYM.zip"):
         check(f"./{path}" in listed, f"{path} is not in the package: {listed}")
     check(not [path for path in listed if path.endswith((".a", ".o", ".so"))], listed)
     installed = int(run("dpkg-deb", "--field", package, "Installed-Size"))
