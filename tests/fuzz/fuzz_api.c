@@ -26,7 +26,7 @@
 #include "storage/store.h"
 #include "storage/store_web_sessions.h"
 
-enum { FIRST_MS = 60 * 1000, MORE_MS = 50, TABLES_MAX = 32, REQUEST_MAX = 128 * 1024 };
+enum { FIRST_MS = 600 * 1000, MORE_MS = 50, TABLES_MAX = 32, REQUEST_MAX = 128 * 1024 };
 
 static const char admin_token[] = "fz_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",
                   ingest_key[] = "0123456789abcdef0123456789abcdef",
