@@ -207,9 +207,13 @@ pass(struct fz_span text, size_t at, struct fz_span wanted)
     return at + wanted.len;
 }
 
-/* The object at `at` in the form of the one before. Returns where it ends, 0 if it has another one. */
-static size_t
-read_same(struct fz_span text, size_t at, struct json_row *row)
+/* A value at a place in a text: where it ends, 0 if it is not of the kind that is looked for. */
+typedef size_t value_fn(struct fz_span text, size_t at, struct json_row_member *ret);
+
+/* The object at `at` in the form of the one before. Returns where it ends, 0 if it has another one. Inline, since the reader is
+ * known where it is called. */
+static inline __attribute__((always_inline)) size_t
+read_same(struct fz_span text, size_t at, struct json_row *row, value_fn *read)
 {
     for (size_t i = 0; i < row->n; i++) {
         struct json_row_member *member = &row->members[i];
@@ -221,7 +225,7 @@ read_same(struct fz_span text, size_t at, struct json_row *row)
         if (end && member->kind != JSON_ROW_TEXT && end != word_end(text, end))
             end = 0;
         member->varies = member->varies || !end;
-        at = end ? end : read_value(text, at, member);
+        at = end ? end : read(text, at, member);
         if (!at)
             return 0;
     }
@@ -266,7 +270,7 @@ read_new(struct fz_span text, size_t at, struct json_row *row)
 /* So few digits always fit. */
 enum { DIGITS_MAX = 18 };
 
-/* The plain string or short integer at `at`. Returns where it ends, 0: it is something else, or needs a closer look. */
+/* As read_value(), of text that was not scanned: a plain string or a short integer. */
 static size_t
 check_value(struct fz_span text, size_t at, struct json_row_member *ret)
 {
@@ -291,27 +295,6 @@ check_value(struct fz_span text, size_t at, struct json_row_member *ret)
     return at;
 }
 
-/* As read_same(), of text that was not scanned. */
-static size_t
-check_same(struct fz_span text, size_t at, struct json_row *row)
-{
-    for (size_t i = 0; i < row->n; i++) {
-        struct json_row_member *member = &row->members[i];
-        at = pass(text, at, member->lead);
-        if (!at)
-            return 0;
-        size_t end = member->varies ? 0 : pass(text, at, member->value);
-        if (end && member->kind != JSON_ROW_TEXT && end != word_end(text, end))
-            end = 0;
-        member->varies = member->varies || !end;
-        at = end ? end : check_value(text, at, member);
-        if (!at)
-            return 0;
-    }
-    at = skip_space(text, at);
-    return row->n && at < text.len && text.data[at] == '}' ? at + 1 : 0;
-}
-
 struct json_rows_passed
 json_rows_pass(struct fz_span text, size_t like, size_t at)
 {
@@ -321,7 +304,7 @@ json_rows_pass(struct fz_span text, size_t like, size_t at)
     if (!read_new(text, like, &row))
         return passed;
     while (passed.has_comma) {
-        size_t end = check_same(text, skip_space(text, passed.end), &row);
+        size_t end = read_same(text, skip_space(text, passed.end), &row, check_value);
         if (!end)
             break;
         passed.n++;
@@ -347,7 +330,7 @@ json_rows_next(struct json_rows *rows)
     if (at >= text.len || text.data[at] == ']')
         return false;
     if (text.data[at] == '{') {
-        end = read_same(text, at, row);
+        end = read_same(text, at, row, read_value);
         if (!end)
             end = read_new(text, at, row);
     }
