@@ -373,6 +373,7 @@ register_symbols(struct store *store, const struct store_job *job, struct store_
 {
     struct store_job_row row = {0};
     int64_t seq = 0;
+    bool is_rebuild = false;
     FZ_CLEANUP(sql_rollbackp) struct sql *tx = NULL;
     enum fz_code code = sql_begin(store->sql, &tx, err);
     if (code == FZ_OK)
@@ -380,14 +381,16 @@ register_symbols(struct store *store, const struct store_job *job, struct store_
     if (code == FZ_OK)
         code = sql_lock(tx, job->project_id, true, err);
     if (code == FZ_OK)
+        code = store_job_is_rebuild(store, job, &is_rebuild, err);
+    if (code == FZ_OK)
         code = next_symbol_seq(tx, job->project_id, &seq, err);
     for (size_t i = 0; code == FZ_OK && i < n; i++) {
         /* The child has no say in whose files they are. */
         symbols[i].project_id = job->project_id;
-        code = store_symbol_register(store, &symbols[i], seq, arena, err);
+        code = store_symbol_register(store, &symbols[i], is_rebuild, seq, arena, err);
     }
     if (code == FZ_OK)
-        code = store_rebuild_with_maps(store, job, symbols, n, arena, err);
+        code = store_rebuild_with_maps(store, job, is_rebuild, symbols, n, arena, err);
     if (code == FZ_OK)
         /* Reports above this key are claimed after the commit and see the files themselves. */
         code = sql_number(tx, "SELECT coalesce(max(key), 0) FROM reports", NULL, 0, ret_last_report,

@@ -148,10 +148,11 @@ FZ_MUST_CHECK enum fz_code store_wait_set(struct store *store, int64_t project_i
                                           struct fz_error *err);
 
 /* Put a symbol file into the list, or bring its row up to date; sets is_new. `seq` is the project's
- * symbol_seq. Inside a transaction that holds the project's lock. */
+ * symbol_seq. A rebuild keeps the time of the upload, and adds no row: one that is not there was
+ * deleted while the index was built. Inside a transaction that holds the project's lock. */
 FZ_MUST_CHECK enum fz_code store_symbol_register(struct store *store, struct store_symbol *symbol,
-                                                 int64_t seq, struct fz_arena *arena,
-                                                 struct fz_error *err);
+                                                 bool is_rebuild, int64_t seq,
+                                                 struct fz_arena *arena, struct fz_error *err);
 
 /* A dSYM or binary, rather than a map. */
 bool store_symbol_is_image(const struct store_symbol *symbol);
@@ -159,8 +160,13 @@ bool store_symbol_is_image(const struct store_symbol *symbol);
 /* In the transaction that registers them: queue the building anew of what a BCSymbolMap has come
  * for, or whose map is there already. */
 FZ_MUST_CHECK enum fz_code store_rebuild_with_maps(struct store *store, const struct store_job *job,
+                                                   bool is_rebuild,
                                                    const struct store_symbol *symbols, size_t n,
                                                    struct fz_arena *arena, struct fz_error *err);
+
+/* Does the job of an upload only build the index of a stored slice anew? */
+FZ_MUST_CHECK enum fz_code store_job_is_rebuild(struct store *store, const struct store_job *job,
+                                                bool *ret, struct fz_error *err);
 
 /* The job of an upload has ended, one way or the other: what was sent is not needed any more. */
 FZ_MUST_CHECK enum fz_code store_upload_drop_blob(struct sql *tx, const struct store_job *job,

@@ -3,7 +3,7 @@
  * because a newer program writes another version.
  *
  * Such a job is an upload of the stored slice. Its end registers the slice again, with the new
- * index, and queues the reports that wait for its UUID, as every upload's end does.
+ * index, and queues the reports that wait for its UUID, as every upload's end does. A slice that was deleted meanwhile stays so.
  */
 #include "storage/store_private.h"
 
@@ -100,8 +100,9 @@ apply_links(struct store *store, int64_t project_id, const struct fz_uuid *uuid,
                     args, FZ_ARRAY_LEN(args), NULL, err);
 }
 
-static enum fz_code
-is_rebuild(struct store *store, const struct store_job *job, bool *ret, struct fz_error *err)
+enum fz_code
+store_job_is_rebuild(struct store *store, const struct store_job *job, bool *ret,
+                     struct fz_error *err)
 {
     const struct sql_value args[] = {sql_int(job->project_id), sql_text(job->subject)};
     int64_t rebuild = 0;
@@ -113,16 +114,12 @@ is_rebuild(struct store *store, const struct store_job *job, bool *ret, struct f
 }
 
 enum fz_code
-store_rebuild_with_maps(struct store *store, const struct store_job *job,
+store_rebuild_with_maps(struct store *store, const struct store_job *job, bool is_rebuild,
                         const struct store_symbol *symbols, size_t n, struct fz_arena *arena,
                         struct fz_error *err)
 {
-    bool any = false, rebuild = false;
-    for (size_t i = 0; i < n; i++)
-        /* Few uploads have maps: the others are spared the query. */
-        any = any || symbols[i].has_map || symbols[i].kind == STORE_SYMBOL_BCSYMBOLMAP;
-    enum fz_code code = any ? is_rebuild(store, job, &rebuild, err) : FZ_OK;
-    for (size_t i = 0; code == FZ_OK && any && i < n; i++) {
+    enum fz_code code = FZ_OK;
+    for (size_t i = 0; code == FZ_OK && i < n; i++) {
         const struct store_symbol *symbol = &symbols[i];
         bool is_map = symbol->kind == STORE_SYMBOL_BCSYMBOLMAP;
         if (symbol->state != STORE_SYMBOL_READY || (!is_map && !symbol->has_map))
@@ -131,7 +128,7 @@ store_rebuild_with_maps(struct store *store, const struct store_job *job,
         if (!is_map)
             code = apply_links(store, job->project_id, &symbol->uuid, err);
         /* A rebuild must not queue itself again, and an index that has its map needs none. */
-        if (code == FZ_OK && !rebuild && !symbol->map_applied)
+        if (code == FZ_OK && !is_rebuild && !symbol->map_applied)
             code = queue_mapped(store, job->project_id, &symbol->uuid, is_map ? "map_uuid" : "uuid",
                                 arena, err);
     }

@@ -7,8 +7,8 @@
 /* ---- register ---- */
 
 struct known {
-    int64_t key;
     bool found;
+    int64_t uploaded_ms;
     enum store_symbol_state state;
     char index_sha256[FZ_SHA256_TEXT]; /* "" without one */
 };
@@ -23,27 +23,33 @@ find_known(struct sql *sql, const struct store_symbol *symbol, struct known *ret
     FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
     enum fz_code code =
         sql_query(sql,
-                  "SELECT key, state, index_sha256 FROM symbol_files WHERE project_id = $1 AND "
-                  "uuid = $2 AND file_sha256 = $3",
+                  "SELECT uploaded_ms, state, index_sha256 FROM symbol_files WHERE project_id = $1 "
+                  "AND uuid = $2 AND file_sha256 = $3",
                   args, FZ_ARRAY_LEN(args), &rows, err);
     if (code == FZ_OK)
         code = sql_next(&rows, &ret->found, err);
     if (code != FZ_OK || !ret->found)
         return code;
-    ret->key = sql_col_int(&rows, 0);
+    ret->uploaded_ms = sql_col_int(&rows, 0);
     sql_col_copy(&rows, 2, ret->index_sha256, sizeof(ret->index_sha256));
     return store_read_symbol_state(&rows, 1, &ret->state, err);
 }
 
 enum fz_code
-store_symbol_register(struct store *store, struct store_symbol *symbol, int64_t seq,
-                      struct fz_arena *arena, struct fz_error *err)
+store_symbol_register(struct store *store, struct store_symbol *symbol, bool is_rebuild,
+                      int64_t seq, struct fz_arena *arena, struct fz_error *err)
 {
     if (!store_is_sha256(symbol->file_sha256))
         return fz_fail(err, FZ_E_MALFORMED, "a symbol file needs its hash");
     bool ready = symbol->state == STORE_SYMBOL_READY;
     struct known known = {0};
     enum fz_code code = find_known(store->sql, symbol, &known, err);
+    symbol->is_new = false;
+    if (code == FZ_OK && is_rebuild && !known.found)
+        return symbol->index_sha256 ? store_blob_drop(store->sql, symbol->index_sha256, err)
+                                    : FZ_OK;
+    if (is_rebuild)
+        symbol->uploaded_ms = known.uploaded_ms;
     if (code == FZ_OK && symbol->uploaded_ms == 0)
         code = sql_now(store->sql, &symbol->uploaded_ms, err);
     if (code != FZ_OK)
@@ -244,6 +250,9 @@ store_symbol_delete(struct store *store, int64_t project_id, const struct fz_uui
     uint64_t n = 0;
     FZ_CLEANUP(sql_rollbackp) struct sql *tx = NULL;
     enum fz_code code = sql_begin(store->sql, &tx, err);
+    /* None that is being built anew is between its look for the row and its change. */
+    if (code == FZ_OK)
+        code = sql_lock(tx, project_id, false, err);
     if (code == FZ_OK)
         code = sql_exec(tx,
                         /* Noted before the rows go, which alone know the names. */

@@ -1,5 +1,6 @@
 /* Indexes built anew: when a BCSymbolMap is there for hidden names, and for another version. */
 #include "contract.h"
+#include "issue_case.h"
 
 #include <string.h>
 
@@ -191,6 +192,55 @@ test_outdated(void **state)
     assert_int_equal(n, 0);
 }
 
+static struct store_job
+queue_outdated(struct contract *c)
+{
+    uint64_t n = 0;
+    assert_ok(c, store_symbol_rebuild_outdated(c->store, 2, &n, &c->err));
+    assert_int_equal(n, 1);
+    return expect_rebuild(c, NULL);
+}
+
+/* The slice is deleted while its index is built: it does not come back, and the new index is left to the sweep. */
+static void
+test_deleted_meanwhile(void **state)
+{
+    struct contract *c = *state;
+    struct store_symbol symbol = file(false);
+    symbol.has_map = false;
+    upload(c, symbol);
+    struct store_job job = queue_outdated(c);
+    size_t n_deleted = 0;
+    assert_ok(c, store_symbol_delete(c->store, c->project, &symbol.uuid, &n_deleted, &c->err));
+    symbol.index_version = 2;
+    symbol.index_sha256 = hash_of_map;
+    finish(c, &job, symbol);
+    assert_int_equal(contract_count(c, "SELECT count(*) FROM symbol_files"), 0);
+    assert_int_equal(
+        contract_count(c, "SELECT count(*) FROM blob_garbage WHERE sha256 LIKE '2222%'"), 1);
+    /* Who sends it anew gets it. */
+    upload(c, symbol);
+    assert_int_equal(contract_count(c, "SELECT count(*) FROM symbol_files"), 1);
+}
+
+static void
+test_keeps_time(void **state)
+{
+    struct contract *c = *state;
+    static const char update[] = "UPDATE symbol_files SET uploaded_ms = 5";
+    struct store_symbol symbol = file(false);
+    symbol.has_map = false;
+    upload(c, symbol);
+    contract_sql(c, update, update);
+    struct store_job job = queue_outdated(c);
+    symbol.index_version = 2;
+    finish(c, &job, symbol);
+    assert_int_equal(contract_count(c,
+                                    "SELECT count(*) FROM symbol_files WHERE uploaded_ms = 5 AND "
+                                    "index_version = 2"),
+                     1);
+}
+
 int
 contract_run_rebuild(void)
 {
@@ -198,6 +248,8 @@ contract_run_rebuild(void)
         contract_test(test_orders),
         contract_test(test_report_waits),
         contract_test(test_maps_are_no_files),
+        contract_test(test_deleted_meanwhile),
+        contract_test(test_keeps_time),
         contract_test(test_outdated),
     };
     return cmocka_run_group_tests_name("rebuild", tests, NULL, NULL);
