@@ -22,8 +22,8 @@ enum { NEWEST_KEPT = 64 };
 struct newest {
     struct store_dictionary_key key;
     char format[STORE_TEXT_SHORT + 1];
-    struct store_dictionary *dictionary; /* counted; NULL = there is none */
-    int64_t looked_ms;                   /* monotonic */
+    uint32_t id;       /* 0 = there is none */
+    int64_t looked_ms; /* monotonic */
 };
 
 struct store_dictionaries {
@@ -50,17 +50,15 @@ store_dictionaries_destroy(struct store_dictionaries *set)
         return;
     for (size_t i = 0; i < set->n_kept; i++)
         store_dictionary_release(set->kept[i]);
-    for (size_t i = 0; i < set->n_newest; i++)
-        store_dictionary_release(set->newest[i].dictionary);
     pthread_mutex_destroy(&set->lock);
     free(set);
 }
 
+/* Under the lock. */
 static struct store_dictionary *
 find_kept(struct store_dictionaries *set, uint32_t id)
 {
     struct store_dictionary *found = NULL;
-    pthread_mutex_lock(&set->lock);
     for (size_t i = 0; i < set->n_kept && !found; i++) {
         if (store_dictionary_id(set->kept[i]) != id)
             continue;
@@ -69,7 +67,6 @@ find_kept(struct store_dictionaries *set, uint32_t id)
         set->kept[0] = found;
         store_dictionary_retain(found);
     }
-    pthread_mutex_unlock(&set->lock);
     return found;
 }
 
@@ -106,29 +103,28 @@ store_dictionary_peek(struct store_dictionaries *set, const struct store_diction
         return NULL;
     pthread_mutex_lock(&set->lock);
     const struct newest *one = find_newest(set, key);
-    if (one && one->dictionary) {
-        found = one->dictionary;
-        store_dictionary_retain(found);
-    }
+    if (one && one->id)
+        found = find_kept(set, one->id);
     pthread_mutex_unlock(&set->lock);
     return found;
 }
 
-/* Whether the database was asked a short time ago. */
+/* Whether the database was asked a short time ago, and what it said. */
 static bool
-is_fresh(struct store_dictionaries *set, const struct store_dictionary_key *key, int64_t now)
+is_fresh(struct store_dictionaries *set, const struct store_dictionary_key *key, int64_t now,
+         uint32_t *ret_id)
 {
     pthread_mutex_lock(&set->lock);
     const struct newest *one = find_newest(set, key);
     bool is = one && now - one->looked_ms < STORE_DICTIONARY_LOOK_MS;
+    *ret_id = is ? one->id : 0;
     pthread_mutex_unlock(&set->lock);
     return is;
 }
 
-/* Takes the dictionary. */
 static void
 set_newest(struct store_dictionaries *set, const struct store_dictionary_key *key, int64_t now,
-           struct store_dictionary *dictionary)
+           uint32_t id)
 {
     pthread_mutex_lock(&set->lock);
     struct newest *one = find_newest(set, key);
@@ -136,8 +132,7 @@ set_newest(struct store_dictionaries *set, const struct store_dictionary_key *ke
         one = &set->newest[set->n_newest++];
     if (!one)
         one = &set->newest[set->next++ % NEWEST_KEPT];
-    store_dictionary_release(one->dictionary);
-    *one = (struct newest){.key = *key, .dictionary = dictionary, .looked_ms = now};
+    *one = (struct newest){.key = *key, .id = id, .looked_ms = now};
     snprintf(one->format, sizeof(one->format), "%s", key->format);
     one->key.format = one->format;
     pthread_mutex_unlock(&set->lock);
@@ -155,11 +150,34 @@ damaged(uint32_t id, struct fz_error *err)
         (unsigned long)id);
 }
 
+/* The row's content, compressed or, of the first program that trained any, as it is. */
+static enum fz_code
+read_content(struct sql_rows *rows, uint32_t id, struct fz_arena *arena, struct fz_span *ret,
+             struct fz_error *err)
+{
+    char want[FZ_SHA256_TEXT], is[FZ_SHA256_TEXT];
+    struct fz_span content = sql_col_bytes(rows, 1);
+    uint64_t size = store_packed_size(content);
+    enum fz_code code = size > STORE_DICTIONARY_BYTES ? FZ_E_INTERNAL
+                        : size                        ? store_unpack(content, arena, &content, err)
+                                                      : FZ_OK;
+    if (code == FZ_E_INTERNAL)
+        return damaged(id, err);
+    sql_col_copy(rows, 0, want, sizeof(want));
+    fz_sha256_hex(content, is);
+    if (code == FZ_OK && strcmp(want, is) != 0)
+        return damaged(id, err);
+    *ret = content;
+    return code;
+}
+
 static enum fz_code
 load(struct store *store, uint32_t id, struct store_dictionary **ret, struct fz_error *err)
 {
-    char want[FZ_SHA256_TEXT], is[FZ_SHA256_TEXT];
     const struct sql_value args[] = {sql_int(id)};
+    struct fz_span content = {0};
+    FZ_CLEANUP(fz_arena_deinit)
+    struct fz_arena arena = fz_arena_make(STORE_DICTIONARY_BYTES + 4096);
     FZ_CLEANUP(store_dictionary_releasep) struct store_dictionary *made = NULL;
     FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
     enum fz_code code = sql_query(
@@ -169,11 +187,9 @@ load(struct store *store, uint32_t id, struct store_dictionary **ret, struct fz_
         return code;
     if (!row)
         return damaged(id, err);
-    sql_col_copy(&rows, 0, want, sizeof(want));
-    fz_sha256_hex(sql_col_bytes(&rows, 1), is);
-    if (strcmp(want, is) != 0)
-        return damaged(id, err);
-    code = store_dictionary_make(sql_col_bytes(&rows, 1), &made, err);
+    code = read_content(&rows, id, &arena, &content, err);
+    if (code == FZ_OK)
+        code = store_dictionary_make(content, &made, err);
     if (code == FZ_E_MALFORMED || (code == FZ_OK && store_dictionary_id(made) != id))
         return damaged(id, err);
     if (code != FZ_OK)
@@ -186,7 +202,10 @@ load(struct store *store, uint32_t id, struct store_dictionary **ret, struct fz_
 static enum fz_code
 get(struct store *store, uint32_t id, struct store_dictionary **ret, struct fz_error *err)
 {
-    struct store_dictionary *found = find_kept(store->dictionaries, id);
+    struct store_dictionaries *set = store->dictionaries;
+    pthread_mutex_lock(&set->lock);
+    struct store_dictionary *found = find_kept(set, id);
+    pthread_mutex_unlock(&set->lock);
     if (!found)
         return load(store, id, ret, err);
     *ret = found;
@@ -197,25 +216,24 @@ struct store_dictionary *
 store_dictionary_newest(struct store *store, const struct store_dictionary_key *key)
 {
     int64_t id = 0, now = fz_time_monotonic_ms();
-    bool is_there = false;
+    uint32_t known = 0;
     struct store_dictionary *found = NULL;
     if (!store->dictionaries || !key->format || strlen(key->format) > STORE_TEXT_SHORT)
         return NULL;
-    if (is_fresh(store->dictionaries, key, now))
-        return store_dictionary_peek(store->dictionaries, key);
+    if (is_fresh(store->dictionaries, key, now, &known))
+        /* It may have left its place to others since. Frames without one are readable always. */
+        return known && get(store, known, &found, NULL) == FZ_OK ? found : NULL;
     const struct sql_value args[] = {sql_int(key->project_id), sql_text(key->format),
                                      sql_int(key->what)};
     enum fz_code code =
         sql_number(store->sql,
                    "SELECT id FROM dictionaries WHERE project_id = $1 AND format = $2 AND what = "
                    "$3 ORDER BY version DESC LIMIT 1",
-                   args, FZ_ARRAY_LEN(args), &id, &is_there, NULL);
-    if (code == FZ_OK && is_there)
+                   args, FZ_ARRAY_LEN(args), &id, NULL, NULL);
+    if (code == FZ_OK && id)
         code = get(store, (uint32_t)id, &found, NULL);
-    if (code != FZ_OK)
-        found = NULL; /* frames without one are readable always */
-    set_newest(store->dictionaries, key, now, found);
-    return store_dictionary_peek(store->dictionaries, key);
+    set_newest(store->dictionaries, key, now, found ? (uint32_t)id : 0);
+    return found;
 }
 
 enum fz_code

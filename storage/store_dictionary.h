@@ -20,10 +20,11 @@ struct store_dictionaries; /* those in memory */
 
 enum store_dictionary_what { STORE_DICTIONARY_BODY = 1, STORE_DICTIONARY_RESULT = 2 };
 
-/* How large one is at most, how many a connection keeps, and for how long it goes on with the newest version that it knows. */
+/* How large one is at most (its row has a tenth of that, compressed), how many a connection keeps, and for how long it goes on with
+ * the newest version that it knows. */
 enum {
-    STORE_DICTIONARY_BYTES = 112 * 1024,
-    STORE_DICTIONARIES_KEPT = 16,
+    STORE_DICTIONARY_BYTES = 512 * 1024,
+    STORE_DICTIONARIES_KEPT = 24,
     STORE_DICTIONARY_LOOK_MS = 10 * 1000
 };
 
@@ -81,6 +82,15 @@ FZ_MUST_CHECK enum fz_code store_unpack_column(struct store *store, struct sql_r
 enum { STORE_DICTIONARY_SHARED = 3 };
 FZ_MUST_CHECK enum fz_code store_dictionary_share(struct fz_buffer *samples, size_t *lens, size_t n,
                                                   struct fz_error *err);
+
+/* Of samples that store_dictionary_share() has left, their number: a dictionary of at most STORE_DICTIONARY_BYTES at `content`. Its
+ * length; 0 = they do not make one. */
+size_t store_dictionary_choose(const struct fz_buffer *samples, const size_t *lens, size_t n,
+                               uint8_t *content);
+
+/* As its row has it: compressed; *ret is malloc'ed, owned by the caller. */
+FZ_MUST_CHECK enum fz_code store_dictionary_pack(struct fz_span content, void **ret,
+                                                 size_t *ret_len, struct fz_error *err);
 
 struct store_dictionary_step {
     int64_t after;                   /* the next project is beyond this one; 0 at first */

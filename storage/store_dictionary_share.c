@@ -12,14 +12,28 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define ZDICT_STATIC_LINKING_ONLY /* lengths of segments */
+#include <zdict.h>
+
 #include "storage/store_dictionary.h"
 
-enum { WINDOW = 12, SHORTEST = 20, SLOT_BITS = 22, PROBES = 16, MANY = UINT16_MAX };
+enum { WINDOW = 12, SHORTEST = 20, PROBES = 16, MANY = UINT16_MAX };
+/* The table has a slot for each byte of the samples, within these bounds. */
+enum { SLOT_BITS_LEAST = 16, SLOT_BITS_MOST = 23 };
+/* ZDICT_trainFromBuffer() tries segments of 50 to 2,000 bytes and takes the length that is best for a quarter of the samples. Those
+ * of real reports are few and differ, and it chooses 50 to 100: lists of images fall into pieces, and a third of the dictionary
+ * stays empty. Longer ones made each format of docs/performance.md smaller, up to this length. */
+enum { SEGMENT = 6400 };
 
 /* 32 bits of the hash choose the slot, the others are its tag. */
 struct slot {
     uint32_t tag;
     uint16_t n, last; /* samples so far, and the last one of them, from 1 */
+};
+
+struct table {
+    struct slot *slots;
+    uint32_t mask;
 };
 
 static uint64_t
@@ -38,13 +52,12 @@ hash(const uint8_t *at)
 
 /* The window's slot, or a free one; NULL: the table is full there, and the window counts as rare. */
 static struct slot *
-find(struct slot *slots, const uint8_t *at, uint32_t *ret_tag)
+find(const struct table *table, const uint8_t *at, uint32_t *ret_tag)
 {
-    static const uint32_t mask = (UINT32_C(1) << SLOT_BITS) - 1;
     uint64_t h = hash(at);
     *ret_tag = (uint32_t)(h >> 32);
     for (uint32_t i = 0; i < PROBES; i++) {
-        struct slot *slot = &slots[((uint32_t)h + i) & mask];
+        struct slot *slot = &table->slots[((uint32_t)h + i) & table->mask];
         if (slot->n == 0 || slot->tag == *ret_tag)
             return slot;
     }
@@ -52,11 +65,11 @@ find(struct slot *slots, const uint8_t *at, uint32_t *ret_tag)
 }
 
 static void
-count(struct slot *slots, const uint8_t *sample, size_t len, uint16_t number)
+count(const struct table *table, const uint8_t *sample, size_t len, uint16_t number)
 {
     for (size_t at = 0; at + WINDOW <= len; at++) {
         uint32_t tag;
-        struct slot *slot = find(slots, sample + at, &tag);
+        struct slot *slot = find(table, sample + at, &tag);
         if (!slot || (slot->n && slot->last == number))
             continue;
         *slot = (struct slot){tag, (uint16_t)(slot->n + 1), number};
@@ -64,21 +77,21 @@ count(struct slot *slots, const uint8_t *sample, size_t len, uint16_t number)
 }
 
 static bool
-is_shared(struct slot *slots, const uint8_t *at)
+is_shared(const struct table *table, const uint8_t *at)
 {
     uint32_t tag;
-    const struct slot *slot = find(slots, at, &tag);
+    const struct slot *slot = find(table, at, &tag);
     return slot && slot->n >= STORE_DICTIONARY_SHARED;
 }
 
 /* Move what is shared to `to`, which is not beyond the sample; its length. */
 static size_t
-squeeze(struct slot *slots, const uint8_t *sample, size_t len, uint8_t *to)
+squeeze(const struct table *table, const uint8_t *sample, size_t len, uint8_t *to)
 {
     size_t kept = 0, at = 0;
     while (at + WINDOW <= len) {
         size_t end = at;
-        while (end + WINDOW <= len && is_shared(slots, sample + end))
+        while (end + WINDOW <= len && is_shared(table, sample + end))
             end++;
         size_t run = end > at ? end - at + WINDOW - 1 : 0;
         if (run >= SHORTEST) {
@@ -94,25 +107,39 @@ squeeze(struct slot *slots, const uint8_t *sample, size_t len, uint8_t *to)
 enum fz_code
 store_dictionary_share(struct fz_buffer *samples, size_t *lens, size_t n, struct fz_error *err)
 {
-    struct slot *slots = calloc((size_t)1 << SLOT_BITS, sizeof(*slots));
+    unsigned bits = SLOT_BITS_LEAST;
+    while (bits < SLOT_BITS_MOST && samples->len >> bits)
+        bits++;
+    struct table table = {calloc((size_t)1 << bits, sizeof(*table.slots)),
+                          (UINT32_C(1) << bits) - 1};
     uint8_t *bytes = (uint8_t *)samples->data;
     size_t from = 0, to = 0;
-    if (!slots || n >= MANY) {
-        free(slots);
+    if (!table.slots || n >= MANY) {
+        free(table.slots);
         return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
     }
     for (size_t i = 0; i < n; i++) {
-        count(slots, bytes + from, lens[i], (uint16_t)(i + 1));
+        count(&table, bytes + from, lens[i], (uint16_t)(i + 1));
         from += lens[i];
     }
     from = 0;
     for (size_t i = 0; i < n; i++) {
         size_t len = lens[i];
-        lens[i] = squeeze(slots, bytes + from, len, bytes + to);
+        lens[i] = squeeze(&table, bytes + from, len, bytes + to);
         to += lens[i];
         from += len;
     }
-    free(slots);
+    free(table.slots);
     samples->len = to;
     return FZ_OK;
+}
+
+size_t
+store_dictionary_choose(const struct fz_buffer *samples, const size_t *lens, size_t n,
+                        uint8_t *content)
+{
+    const ZDICT_fastCover_params_t how = {.k = SEGMENT, .d = 8, .zParams.compressionLevel = 1};
+    size_t len = ZDICT_trainFromBuffer_fastCover(content, STORE_DICTIONARY_BYTES, samples->data,
+                                                 lens, (unsigned)n, how);
+    return ZDICT_isError(len) ? 0 : len;
 }

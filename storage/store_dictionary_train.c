@@ -9,21 +9,24 @@
 #include <string.h>
 
 #include <zdict.h>
+#include <zstd.h>
 
 #include "base/digest.h"
 #include "storage/store_dictionary.h"
 #include "storage/store_private.h"
 
 enum {
-    RECENT = 2000,  /* of a project's reports are looked at */
-    WANTED = 100,   /* of one format among them, or since the last version */
-    FEWEST = 40,    /* samples of different users */
-    SAMPLES = 300,  /* at most */
-    FORMATS = 32,   /* of a project */
-    SMALLEST = 4096 /* bytes of a dictionary that is worth its row */
+    RECENT = 2000,   /* of a project's reports are looked at */
+    WANTED = 100,    /* of one format among them, or since the last version */
+    FEWEST = 40,     /* samples of different users */
+    SAMPLES = 300,   /* at most */
+    FORMATS = 32,    /* of a project */
+    SMALLEST = 4096, /* bytes of a dictionary that is worth its row */
+    ROW_LEVEL = 9    /* of zstd, for the row: 50 KB of 512, in 40 ms */
 };
-static const size_t SAMPLE_BYTES = 4 * 1024 * 1024, LONGEST = 1024 * 1024,
-                    PACKED_BYTES = 8 * 1024 * 1024;
+/* Samples are read until they are so long, and those of large reports on until they are enough. */
+static const size_t SAMPLE_BYTES = 8 * 1024 * 1024, SAMPLE_BYTES_MOST = 16 * 1024 * 1024,
+                    LONGEST = 1024 * 1024, PACKED_BYTES = 8 * 1024 * 1024;
 static const int64_t RENEW_MS = INT64_C(7) * 24 * 3600 * 1000, DAY_MS = INT64_C(24) * 3600 * 1000,
                      FIRST_MS = 60 * 60 * 1000;
 
@@ -158,7 +161,8 @@ read_samples(struct store *store, const struct store_dictionary_key *key, struct
     size_t n = 0, bytes = 0, plain = 0;
     enum fz_code code =
         sql_query(store->sql, queries[key->what], args, FZ_ARRAY_LEN(args), &rows, err);
-    while (bytes < PACKED_BYTES && plain < SAMPLE_BYTES && sql_row(&rows, &code, err)) {
+    while (bytes < PACKED_BYTES && plain < (n < FEWEST ? SAMPLE_BYTES_MOST : SAMPLE_BYTES) &&
+           sql_row(&rows, &code, err)) {
         struct fz_span packed = sql_col_bytes(&rows, 0);
         uint64_t size = store_packed_size(packed);
         if (size > LONGEST)
@@ -202,11 +206,29 @@ join_samples(struct store *store, const struct sample *samples, size_t n, struct
 
 /* ---- one dictionary ---- */
 
+enum fz_code
+store_dictionary_pack(struct fz_span content, void **ret, size_t *ret_len, struct fz_error *err)
+{
+    size_t room = ZSTD_compressBound(content.len);
+    FZ_CLEANUP(store_freep) void *packed = malloc(room);
+    size_t len = packed ? ZSTD_compress(packed, room, content.data, content.len, ROW_LEVEL) : 0;
+    if (!packed || ZSTD_isError(len))
+        return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
+    *ret_len = len;
+    *ret = fz_take(&packed);
+    return FZ_OK;
+}
+
 static enum fz_code
 insert(struct store *store, const struct store_dictionary_step *step, int64_t now,
        struct fz_span content, struct fz_error *err)
 {
     char sha256[FZ_SHA256_TEXT];
+    FZ_CLEANUP(store_freep) void *packed = NULL;
+    size_t len = 0;
+    enum fz_code code = store_dictionary_pack(content, &packed, &len, err);
+    if (code != FZ_OK)
+        return code;
     fz_sha256_hex(content, sha256);
     const struct sql_value args[] = {sql_int(ZDICT_getDictID(content.data, content.len)),
                                      sql_int(step->key.project_id),
@@ -216,7 +238,7 @@ insert(struct store *store, const struct store_dictionary_step *step, int64_t no
                                      sql_int(now),
                                      sql_int((int64_t)step->n_samples),
                                      sql_text(sha256),
-                                     sql_blob(content)};
+                                     sql_blob(fz_span_make(packed, len))};
     return sql_exec(store->sql,
                     "INSERT INTO dictionaries (id, project_id, format, what, version, trained_ms, "
                     "n_samples, sha256, content) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
@@ -231,7 +253,7 @@ train(struct store *store, struct fz_arena *arena, struct store_dictionary_step 
     struct sample samples[SAMPLES];
     size_t lens[SAMPLES], n = 0, len;
     FZ_CLEANUP(fz_buffer_deinit)
-    struct fz_buffer joined = fz_buffer_make(SAMPLE_BYTES + LONGEST);
+    struct fz_buffer joined = fz_buffer_make(SAMPLE_BYTES_MOST + LONGEST);
     uint8_t *content = fz_arena_alloc(arena, STORE_DICTIONARY_BYTES);
     enum fz_code code = read_samples(store, &step->key, arena, samples, &n, err);
     if (code != FZ_OK || n < FEWEST)
@@ -243,9 +265,8 @@ train(struct store *store, struct fz_arena *arena, struct store_dictionary_step 
         code = store_dictionary_share(&joined, lens, n, err);
     if (code != FZ_OK || joined.len == 0)
         return code;
-    /* It chooses segments of which most samples have the parts, and makes the tables for what is not in them. */
-    len = ZDICT_trainFromBuffer(content, STORE_DICTIONARY_BYTES, joined.data, lens, (unsigned)n);
-    if (ZDICT_isError(len) || len < SMALLEST)
+    len = store_dictionary_choose(&joined, lens, n, content);
+    if (len < SMALLEST)
         return FZ_OK;
     step->n_samples = n;
     step->len = len;

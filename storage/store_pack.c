@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define ZSTD_STATIC_LINKING_ONLY /* dictionaries without a copy */
 #include <zstd.h>
 #include <zstd_errors.h>
 
@@ -124,7 +125,8 @@ to_pack(struct store_dictionary *dictionary)
 {
     pthread_mutex_lock(&dictionary->lock);
     if (!dictionary->to_pack)
-        dictionary->to_pack = ZSTD_createCDict(dictionary->content, dictionary->len, PACK_LEVEL);
+        dictionary->to_pack =
+            ZSTD_createCDict_byReference(dictionary->content, dictionary->len, PACK_LEVEL);
     pthread_mutex_unlock(&dictionary->lock);
     return dictionary->to_pack;
 }
@@ -134,7 +136,7 @@ to_unpack(struct store_dictionary *dictionary)
 {
     pthread_mutex_lock(&dictionary->lock);
     if (!dictionary->to_unpack)
-        dictionary->to_unpack = ZSTD_createDDict(dictionary->content, dictionary->len);
+        dictionary->to_unpack = ZSTD_createDDict_byReference(dictionary->content, dictionary->len);
     pthread_mutex_unlock(&dictionary->lock);
     return dictionary->to_unpack;
 }

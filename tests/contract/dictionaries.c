@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/digest.h"
 #include "base/time.h"
 #include "storage/store_committer.h"
 #include "storage/store_dictionary.h"
@@ -199,7 +200,8 @@ test_secrets(void **state)
         enum fz_code code =
             sql_query(c->store->sql, "SELECT content FROM dictionaries", NULL, 0, &rows, &c->err);
         while (sql_row(&rows, &code, &c->err)) {
-            struct fz_span content = sql_col_bytes(&rows, 0);
+            struct fz_span content;
+            assert_ok(c, store_unpack(sql_col_bytes(&rows, 0), &c->arena, &content, &c->err));
             assert_false(has(content, secret));
             assert_true(has(content, ".dylib\"},{\"image\":\"lib"));
         }
@@ -257,11 +259,16 @@ test_damaged(void **state)
     finish(c, other, last, 5000);
     store_close(other);
     assert_true(result_len(c, id) > 2 * result_len(c, last));
+    contract_sql(c, "UPDATE dictionaries SET sha256 = 'g' || sha256",
+                 "UPDATE dictionaries SET sha256 = 'g' || sha256");
+    check_damaged(c, last);
+    contract_sql(c, "UPDATE dictionaries SET sha256 = substr(sha256, 2)",
+                 "UPDATE dictionaries SET sha256 = substr(sha256, 2)");
     contract_sql(c,
-                 "UPDATE dictionaries SET content = CAST(substr(content, 1, 5000) || x'00' || "
-                 "substr(content, 5002) AS BLOB)",
+                 "UPDATE dictionaries SET content = CAST(substr(content, 1, 500) || x'00' || "
+                 "substr(content, 502) AS BLOB)",
                  "UPDATE dictionaries SET content = overlay(content placing '\\x00'::bytea from "
-                 "5001)");
+                 "501)");
     check_damaged(c, last);
     contract_sql(c, "DELETE FROM dictionaries", "DELETE FROM dictionaries");
     check_damaged(c, last);
@@ -272,12 +279,66 @@ test_damaged(void **state)
     store_close(other);
 }
 
+/* A dictionary like `content` with another id, for a format of its own; as the first programs stored it, not compressed. */
+static void
+insert_like(struct contract *c, struct fz_span content, uint32_t id, const char *format)
+{
+    uint8_t *bytes = fz_arena_bytes(&c->arena, content.len);
+    char sha256[FZ_SHA256_TEXT];
+    assert_non_null(bytes);
+    memcpy(bytes, content.data, content.len);
+    for (unsigned i = 0; i < 4; i++) /* RFC 8878, 5: after the magic number, little endian */
+        bytes[4 + i] = (uint8_t)(id >> 8 * i);
+    fz_sha256_hex(fz_span_make(bytes, content.len), sha256);
+    const struct sql_value args[] = {sql_int(id), sql_int(c->project), sql_text(format),
+                                     sql_text(sha256), sql_blob(fz_span_make(bytes, content.len))};
+    assert_ok(c, sql_exec(c->store->sql,
+                          "INSERT INTO dictionaries (id, project_id, format, what, version, "
+                          "trained_ms, n_samples, sha256, content) VALUES ($1, $2, $3, 2, 1, 1, "
+                          "40, $4, $5)",
+                          args, FZ_ARRAY_LEN(args), NULL, &c->err));
+}
+
+/* A worker whose memory has no place for all of them goes on to write with each. */
+static void
+test_many(void **state)
+{
+    struct contract *c = *state;
+    char id[STORE_ID_TEXT], format[16];
+    struct fz_span content;
+    add_reports(c, 0, id);
+    assert_int_equal(train(c), 2);
+    {
+        FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
+        enum fz_code code =
+            sql_query(c->store->sql, "SELECT content FROM dictionaries WHERE what = 2", NULL, 0,
+                      &rows, &c->err);
+        assert_true(sql_row(&rows, &code, &c->err));
+        assert_ok(c, store_unpack(sql_col_bytes(&rows, 0), &c->arena, &content, &c->err));
+    }
+    for (uint32_t i = 0; i <= STORE_DICTIONARIES_KEPT; i++) {
+        snprintf(format, sizeof(format), "other-%u", i);
+        insert_like(c, content, 40000 + i, format);
+    }
+    struct store *store = contract_open(c);
+    for (uint32_t i = 0; i <= 2 * STORE_DICTIONARIES_KEPT + 1; i++) {
+        uint32_t which = i % (STORE_DICTIONARIES_KEPT + 1);
+        snprintf(format, sizeof(format), "other-%u", which);
+        const struct store_dictionary_key key = {c->project, format, STORE_DICTIONARY_RESULT};
+        FZ_CLEANUP(store_dictionary_releasep)
+        struct store_dictionary *found = store_dictionary_newest(store, &key);
+        assert_non_null(found);
+        assert_int_equal(store_dictionary_id(found), 40000 + which);
+    }
+    store_close(store);
+}
+
 int
 contract_run_dictionaries(void)
 {
     const struct CMUnitTest tests[] = {
         contract_test(test_versions), contract_test(test_secrets), contract_test(test_one_user),
-        contract_test(test_upgraded), contract_test(test_damaged),
+        contract_test(test_upgraded), contract_test(test_damaged), contract_test(test_many),
     };
     return cmocka_run_group_tests_name("dictionaries", tests, NULL, NULL);
 }

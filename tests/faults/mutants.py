@@ -169,7 +169,7 @@ MUTANTS = [
      [("storage/store_dictionary_train.c", "        if (has_user(ret, n, sample.user))\n            continue;\n", "        fz_ignore(has_user(ret, n, sample.user));\n")],
      "contract dictionaries"),
     ("a damaged dictionary is used",
-     [("storage/store_dictionary.c", "    if (strcmp(want, is) != 0)\n", "    if (want[0] == is[1] - 256)\n")], "contract dictionaries"),
+     [("storage/store_dictionary.c", "    if (code == FZ_OK && strcmp(want, is) != 0)\n", "    if (code == FZ_OK && want[0] == is[1] - 256)\n")], "contract dictionaries"),
     ("a change is not seen by who made it",
      [("server/api/api_replica.c", "           has_ms > atomic_load(slot_of(replica->senders, http_token_id(request))) &&\n"
        "           has_ms > atomic_load(slot_of(replica->projects, http_project_id(request)));",
