@@ -6,6 +6,7 @@
 #include "storage/migrations.h"
 #include "storage/sql/sql.h"
 #include "storage/store_partitions.h"
+#include "storage/store_row_security.h"
 
 /* Any number that no project has: project locks are positive. */
 static const int64_t MIGRATION_LOCK = -1;
@@ -191,5 +192,5 @@ store_migrate(const char *database_url, unsigned *ret_applied, struct fz_error *
     while (sql_try_again(sql, code, &n_tries));
     if (code == FZ_OK && *ret_applied > 0)
         fz_ignore(store_months_settle(sql, NULL)); /* the sweep of months does so, too */
-    return code;
+    return code == FZ_OK ? store_row_security_renew(sql, err) : code;
 }

@@ -33,20 +33,22 @@ has_parts(enum store_term term, const struct store_condition *condition)
     return true;
 }
 
-/* A phrase of FTS5: in quotes, which are doubled inside. */
+/* A phrase of FTS5: in quotes, which are doubled inside. Or a pattern of LIKE. */
 static struct sql_value
-phrase(struct store_sql *q, const char *text)
+part(struct store_sql *q, const char *text)
 {
+    bool is_pattern = q->driver->parts_are_patterns;
+    const char around = is_pattern ? '%' : '"', *special = is_pattern ? "%_!" : "\"";
     char *made = fz_arena_alloc(q->arena, 2 * strlen(text) + 3), *to = made;
     if (!made)
         return (struct sql_value){.kind = SQL_BAD};
-    *to++ = '"';
+    *to++ = around;
     for (const char *c = text; *c; c++) {
-        if (*c == '"')
-            *to++ = '"';
+        if (strchr(special, *c))
+            *to++ = is_pattern ? '!' : '"';
         *to++ = *c;
     }
-    *to++ = '"';
+    *to++ = around;
     *to = '\0';
     return sql_text(made);
 }
@@ -59,8 +61,8 @@ append_parts(struct store_sql *q, const struct store_condition *condition)
         return;
     for (size_t i = 0; i < condition->n_values; i++) {
         fz_buffer_printf(&q->text, "%s%s", i ? " OR " : "(", q->driver->text_part);
-        store_sql_arg(q, phrase(q, condition->values[i].text));
-        fz_buffer_char(&q->text, ')');
+        store_sql_arg(q, part(q, condition->values[i].text));
+        fz_buffer_text(&q->text, q->driver->text_part_end ? q->driver->text_part_end : ")");
     }
     fz_buffer_text(&q->text, ") AND ");
 }

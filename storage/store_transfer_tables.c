@@ -10,7 +10,7 @@ static const char tables_query[] =
     "SELECT CAST(relname AS text) FROM pg_class WHERE relnamespace = CAST(current_schema() AS "
     "regnamespace) AND relkind IN ('r', 'p') AND NOT relispartition AND relname NOT IN "
     "('schema_migrations', 'transfer_tables', 'transfer_later', 'queue_clock', 'duties', "
-    "'report_ids', 'report_months') "
+    "'report_ids', 'report_months', 'row_security') "
     "ORDER BY relname";
 
 static const char columns_query[] =

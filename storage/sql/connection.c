@@ -1,6 +1,7 @@
 /* Connections: which engine a URL names, and what the engine does for a connection as a whole. */
 #include "storage/sql/sql.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "base/text.h"
@@ -71,6 +72,21 @@ sql_serve_requests(struct sql *sql, struct fz_error *err)
 {
     sql->for_requests = true;
     return sql_set_up(sql, sql->driver->for_requests, err);
+}
+
+enum fz_code
+sql_confine(struct sql *sql, struct fz_error *err)
+{
+    sql->to_confine = true;
+    sql->project_id = 0;
+    return sql->driver->confine ? sql->driver->confine(sql, err) : FZ_OK;
+}
+
+void
+sql_see_project(struct sql *sql, int64_t project_id)
+{
+    assert(!sql->in_tx);
+    sql->project_id = project_id;
 }
 
 void

@@ -120,19 +120,29 @@ pipeline_result(struct sql_pg *pg)
     return NULL;
 }
 
+/* `name`: of the statement, if it is prepared; else NULL. */
+static bool
+send_query(struct sql_pg *pg, const char *text, const char *name, const struct params *params,
+           int n_args)
+{
+    return name ? PQsendQueryPrepared(pg->conn, name, n_args, params->values, params->lengths,
+                                      params->formats, 1)
+                : PQsendQueryParams(pg->conn, text, n_args, params->types, params->values,
+                                    params->lengths, params->formats, 1);
+}
+
 /* The settings and the statement in one message, which makes them one transaction. */
 static enum fz_code
-query_pooled(struct sql_pg *pg, const char *text, const struct params *params, int n_args,
-             struct sql_rows *ret, struct fz_error *err)
+query_with_settings(struct sql_pg *pg, const char *text, const char *name,
+                    const struct params *params, int n_args, struct sql_rows *ret,
+                    struct fz_error *err)
 {
     char settings[SQL_PG_SETTINGS];
     PGresult *result = NULL;
     sql_pg_settings(&pg->base, settings);
     if (PQenterPipelineMode(pg->conn) &&
         PQsendQueryParams(pg->conn, settings, 0, NULL, NULL, NULL, NULL, 1) &&
-        PQsendQueryParams(pg->conn, text, n_args, params->types, params->values, params->lengths,
-                          params->formats, 1) &&
-        PQpipelineSync(pg->conn))
+        send_query(pg, text, name, params, n_args) && PQpipelineSync(pg->conn))
         result = pipeline_result(pg);
     ExecStatusType status = PQresultStatus(result);
     enum fz_code code = FZ_OK;
@@ -142,6 +152,7 @@ query_pooled(struct sql_pg *pg, const char *text, const struct params *params, i
     } else {
         ret->result = result;
     }
+    sql_pg_has_settings(&pg->base, code == FZ_OK);
     if (!PQexitPipelineMode(pg->conn))
         pg->base.broken = true; /* something was not read */
     return code;
@@ -162,8 +173,8 @@ pg_query(struct sql *sql, const char *text, bool keep, const struct sql_value *a
         code = prepared_name(pg, text, &params, n_args, &name, err);
     if (code != FZ_OK)
         return code;
-    if (sql->is_pooled && !sql->in_tx)
-        return query_pooled(pg, text, &params, (int)n_args, ret, err);
+    if (!sql->in_tx && sql_pg_needs_settings(sql))
+        return query_with_settings(pg, text, name, &params, (int)n_args, ret, err);
     PGresult *result = keep ? PQexecPrepared(pg->conn, name, (int)n_args, params.values,
                                              params.lengths, params.formats, 1)
                             : PQexecParams(pg->conn, text, (int)n_args, params.types, params.values,
@@ -249,6 +260,7 @@ pg_rollback(struct sql *sql)
 {
     /* If this fails the connection is lost, and the transaction with it. */
     fz_ignore(sql_pg_command(sql, "ROLLBACK", NULL));
+    sql_pg_has_settings(sql, false); /* they may have been made in it */
 }
 
 static enum fz_code
@@ -294,6 +306,7 @@ sql_postgresql_create(struct sql **ret, struct fz_error *err)
          * what was committed meanwhile. */
         .begin = "BEGIN ISOLATION LEVEL READ COMMITTED",
         .begin_pooled = sql_pg_begin_pooled,
+        .confine = sql_pg_confine,
         .for_requests = "SET lock_timeout = '1500ms'; SET statement_timeout = '30s'",
         .for_bulk = "SET statement_timeout = '300s'; SET work_mem = '64MB'",
         .after_bulk = "SET statement_timeout = '120s'; RESET work_mem",
@@ -327,7 +340,12 @@ sql_postgresql_create(struct sql **ret, struct fz_error *err)
     struct sql_pg *pg = calloc(1, sizeof(*pg));
     if (!pg)
         return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
-    pg->base.driver = &driver;
+    pg->base.driver = pg->plain = &driver;
+    /* What an index of parts finds is looked for before the rows of other projects are left out, which LIKE itself may not. */
+    pg->confined = driver;
+    pg->confined.text_part = "id = ANY (ARRAY (SELECT term_parts(";
+    pg->confined.text_part_end = ")))";
+    pg->confined.parts_are_patterns = true;
     *ret = &pg->base;
     return FZ_OK;
 }

@@ -11,6 +11,7 @@
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/random.h"
 #include "base/time.h"
@@ -111,6 +112,8 @@ sql_pg_disconnect(struct sql *sql)
         PQfinish(pg->conn);
     pg->conn = NULL;
     pg->listening = false;
+    sql->is_confined = false;
+    sql->driver = pg->plain;
 }
 
 /* As sql_pg_connect(), for_bulk and for_requests have them. */
@@ -144,9 +147,28 @@ sql_pg_limit_time(struct sql *sql)
         pg->timeout_ms = sql->limit_ms;
 }
 
+/* The part of the settings that is a confined connection's: all that there are, or of a pooled one the end. */
+static void
+project_settings(const struct sql *sql, char *ret, size_t size)
+{
+    char project[24] = "";
+    if (sql->project_id)
+        snprintf(project, sizeof(project), "%lld", (long long)sql->project_id);
+    if (sql->is_pooled)
+        snprintf(ret, size,
+                 ", set_config('role', '%s', true), set_config('framezero.project', '%s', true)",
+                 ((const struct sql_pg *)sql)->role, project);
+    else
+        snprintf(ret, size, "SELECT set_config('framezero.project', '%s', false)", project);
+}
+
 void
 sql_pg_settings(const struct sql *sql, char ret[SQL_PG_SETTINGS])
 {
+    if (!sql->is_pooled) {
+        project_settings(sql, ret, SQL_PG_SETTINGS);
+        return;
+    }
     snprintf(ret, SQL_PG_SETTINGS,
              "SELECT set_config('statement_timeout', '%lld', true), "
              "set_config('lock_timeout', '%d', true), "
@@ -157,17 +179,22 @@ sql_pg_settings(const struct sql *sql, char ret[SQL_PG_SETTINGS])
              "'off' THEN 'on' ELSE current_setting('synchronous_commit') END, true)",
              statement_ms(sql), sql->for_requests ? LOCK_MS : 0,
              sql->in_bulk ? "'64MB'" : "current_setting('work_mem')");
+    if (sql->is_confined)
+        project_settings(sql, ret + strlen(ret), SQL_PG_SETTINGS - strlen(ret));
 }
 
 enum fz_code
 sql_pg_begin_pooled(struct sql *sql, struct fz_error *err)
 {
     char text[SQL_PG_SETTINGS + 64], settings[SQL_PG_SETTINGS];
+    if (!sql_pg_needs_settings(sql))
+        return sql_pg_command(sql, sql->driver->begin, err);
     sql_pg_settings(sql, settings);
     snprintf(text, sizeof(text), "%s; %s", sql->driver->begin, settings);
     enum fz_code code = sql_pg_command(sql, text, err);
     if (code != FZ_OK)
         sql->broken = true; /* it may be in a transaction that failed */
+    sql_pg_has_settings(sql, code == FZ_OK);
     return code;
 }
 

@@ -70,6 +70,10 @@ ensure_connected(struct sql *sql, struct fz_error *err)
     sql->connected = code == FZ_OK;
     if (code == FZ_OK && sql->for_requests && !sql->is_pooled)
         code = sql->driver->script(sql, sql->driver->for_requests, err);
+    if (code == FZ_OK && sql->to_confine && sql->driver->confine)
+        code = sql->driver->confine(sql, err);
+    /* Nothing is asked of a connection that sees more than it should. */
+    sql->broken = code != FZ_OK;
     return code;
 }
 
@@ -311,8 +315,9 @@ begin(struct sql *sql, bool is_light, struct sql **ret_tx, struct fz_error *err)
             code = sql->driver->script(sql, sql->driver->for_light, err);
     }
     if (code == FZ_OK)
-        code = sql->is_pooled ? sql->driver->begin_pooled(sql, err)
-                              : sql->driver->script(sql, sql->driver->begin, err);
+        code = sql->is_pooled || sql->is_confined
+                   ? sql->driver->begin_pooled(sql, err)
+                   : sql->driver->script(sql, sql->driver->begin, err);
     if (code != FZ_OK) {
         end_tx(sql);
         return code;

@@ -64,6 +64,10 @@ void sql_closep(struct sql **sql);
 /* As store_serve_requests(). */
 FZ_MUST_CHECK enum fz_code sql_serve_requests(struct sql *sql, struct fz_error *err);
 
+/* As store_confine() and store_see_project(), of any engine; one without row security sees all. */
+FZ_MUST_CHECK enum fz_code sql_confine(struct sql *sql, struct fz_error *err);
+void sql_see_project(struct sql *sql, int64_t project_id);
+
 /* As store_limit_time(). */
 void sql_limit_time(struct sql *sql, int64_t ms);
 /* Is that time over? FZ_E_LIMIT, with a text for who asked. */
@@ -223,16 +227,21 @@ struct sql_driver {
     char numbers_open, numbers_close;
     bool packs_rows; /* many rows are faster as arrays, in and out */
     /* Ids of terms with a part of a text, before and after the pattern; NULL: LIKE has an index. */
-    const char *text_part;
+    const char *text_part, *text_part_end; /* the latter NULL: ")" */
+    bool
+        parts_are_patterns; /* the pattern is one of LIKE, with '!' before what counts as it is; else a phrase in quotes */
     /* Have a new text of terms found by its parts; NULL: an index does so by itself. */
     const char *text_added;
     const char *text_removed; /* the same of a text that goes, "$2" as it was */
     bool has_one_writer;      /* whoever is in a transaction is alone */
     bool plans_by_size;       /* of tables, as they are when a statement is prepared */
     const char *begin;        /* start to write */
-    enum fz_code (*begin_pooled)(struct sql *sql,
-                                 struct fz_error *err); /* the same, if is_pooled */
-    const char *bytes_query;                            /* the size of the database */
+    /* The same, if is_pooled or is_confined. */
+    enum fz_code (*begin_pooled)(struct sql *sql, struct fz_error *err);
+    /* Of a new connection: let it see a project's rows only, and set is_confined, if the database has that turned on. NULL: no
+     * database of the engine can. */
+    enum fz_code (*confine)(struct sql *sql, struct fz_error *err);
+    const char *bytes_query;    /* the size of the database */
     const char *position_query; /* as struct store_position; NULL: there is no such thing */
     const char *for_requests;   /* what sets a connection up for short waits and little memory */
     const char *for_bulk, *after_bulk; /* for a transaction that changes much, and back */
@@ -276,8 +285,11 @@ struct sql {
     bool in_tx, is_light;
     bool wakes; /* those who wait, when the transaction is committed */
     bool may_retry;
-    bool for_requests; /* also after connecting again */
-    bool in_bulk;      /* between sql_bulk_start() and sql_bulk_end() */
+    bool for_requests;  /* also after connecting again */
+    bool to_confine;    /* sql_confine() was called; also after connecting again */
+    bool is_confined;   /* and the database has row security turned on. The engine says so */
+    int64_t project_id; /* whose rows a confined connection sees; 0 = of none */
+    bool in_bulk;       /* between sql_bulk_start() and sql_bulk_end() */
     bool
         is_pooled; /* what is set for the connection does not last: each transaction sets it. The engine says so */
     int64_t limit_ms; /* of sql_limit_time(); 0 = no limit */

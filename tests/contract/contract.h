@@ -103,6 +103,7 @@ int contract_run_rebuild(void);
 int contract_run_processes(void);
 int contract_run_committer(void);
 int contract_run_isolation(void);
+int contract_run_row_security(void);
 int contract_run_learned(void);
 int contract_run_chunks(void);
 int contract_run_sessions(void);

@@ -411,6 +411,7 @@ main(int argc, char **argv)
         {"unblock", contract_run_unblock},
         {"rebuild", contract_run_rebuild},
         {"isolation", contract_run_isolation},
+        {"row_security", contract_run_row_security},
         {"learned", contract_run_learned},
         {"chunks", contract_run_chunks},
         {"sessions", contract_run_sessions},
