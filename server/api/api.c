@@ -1,5 +1,6 @@
 #include "server/api/api.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,6 +12,10 @@
 #include "server/api/api_replica.h"
 #include "server/api/api_usage.h"
 #include "server/api/api_watch.h"
+
+/* Why a route sees the rows of all projects. */
+static const char projects[] = "projects themselves are in no project",
+                  tokens[] = "tokens are of several projects";
 
 /* clang-format off */
 static const struct api_route own_rows[] = {
@@ -66,11 +71,11 @@ static const struct api_route own_rows[] = {
     {"POST", "/api/v1/filters", "filter_post", .scope = STORE_SCOPE_WRITE, .body = API_BODY_JSON, .run = api_filter_post, .query = ""},
     {"PATCH", "/api/v1/filters/{id}", "filter_patch", .scope = STORE_SCOPE_WRITE, .body = API_BODY_JSON, .run = api_filter_patch, .query = ""},
     {"DELETE", "/api/v1/filters/{id}", "filter_delete", .scope = STORE_SCOPE_WRITE, .run = api_filter_delete, .query = ""},
-    {"GET", "/api/v1/projects", "project_list", .scope = STORE_SCOPE_READ, .run = api_access_projects, .query = ""},
-    {"POST", "/api/v1/projects", "project_post", .scope = STORE_SCOPE_ADMIN, .body = API_BODY_JSON, .run = api_access_project_add, .query = ""},
-    {"GET", "/api/v1/tokens", "token_list", .scope = STORE_SCOPE_ADMIN, .run = api_access_tokens, .query = ""},
-    {"POST", "/api/v1/tokens", "token_post", .scope = STORE_SCOPE_ADMIN, .body = API_BODY_JSON, .run = api_access_token_add, .query = ""},
-    {"DELETE", "/api/v1/tokens/{id}", "token_revoke", .scope = STORE_SCOPE_ADMIN, .run = api_access_token_revoke, .query = ""},
+    {"GET", "/api/v1/projects", "project_list", .sees_all = projects, .scope = STORE_SCOPE_READ, .run = api_access_projects, .query = ""},
+    {"POST", "/api/v1/projects", "project_post", .sees_all = projects, .scope = STORE_SCOPE_ADMIN, .body = API_BODY_JSON, .run = api_access_project_add, .query = ""},
+    {"GET", "/api/v1/tokens", "token_list", .sees_all = tokens, .scope = STORE_SCOPE_ADMIN, .run = api_access_tokens, .query = ""},
+    {"POST", "/api/v1/tokens", "token_post", .sees_all = tokens, .scope = STORE_SCOPE_ADMIN, .body = API_BODY_JSON, .run = api_access_token_add, .query = ""},
+    {"DELETE", "/api/v1/tokens/{id}", "token_revoke", .sees_all = tokens, .scope = STORE_SCOPE_ADMIN, .run = api_access_token_revoke, .query = ""},
     {"GET", "/api/v1/channels", "channel_list", .scope = STORE_SCOPE_ADMIN, .run = api_channel_list, .query = ""},
     {"POST", "/api/v1/channels", "channel_post", .scope = STORE_SCOPE_ADMIN, .body = API_BODY_JSON, .run = api_channel_post, .query = ""},
     {"PATCH", "/api/v1/channels/{id}", "channel_patch", .scope = STORE_SCOPE_ADMIN, .body = API_BODY_JSON, .run = api_channel_patch, .query = ""},
@@ -188,6 +193,8 @@ with_defaults(const struct api_route *row, const struct api_route *defaults)
     route.find_token = route.find_token ? route.find_token : defaults->find_token;
     route.write_error = route.write_error ? route.write_error : defaults->write_error;
     route.limited = route.limited ? route.limited : defaults->limited;
+    route.sees_all = route.sees_all ? route.sees_all : defaults->sees_all;
+    assert(!route.sees_all || !route.reads_replica);
     return route;
 }
 
@@ -305,8 +312,7 @@ api_destroy(struct api *api)
     api_rate_destroy(api->rate);
     api_rate_destroy(api->address_rate);
     api_replica_stop(api->replica);
-    for (size_t i = 0; i < api->n_pool; i++)
-        store_close(api->pool[i]);
+    api_store_close_all(api);
     store_fact_cache_destroy(api->fact_cache);
     if (api->blobs)
         blob_close(api->blobs);

@@ -150,13 +150,19 @@ api_audit_list(struct api_call *call, struct fz_error *err)
                                         .actor = http_query(call->request, "actor")};
     struct store_page page = {.cursor = http_query(call->request, "cursor")};
     struct store_audit *list = NULL;
+    struct store *store = NULL;
     enum fz_code code = api_query_limit(call->request, LIMIT_DEFAULT, LIMIT_MAX, &page.limit, err);
     if (code == FZ_OK)
         code = api_query_time(call->request, "since", &filter.since_ms, err);
     if (code == FZ_OK)
         code = api_query_time(call->request, "until", &filter.until_ms, err);
+    /* What is of no project is not seen by connections that see one. */
+    if (code == FZ_OK && filter.with_global)
+        code = api_store_get_all(call->api, &store, err);
     if (code == FZ_OK)
-        code = store_audit_list(call->store, &filter, &page, call->arena, &list, err);
+        code =
+            store_audit_list(store ? store : call->store, &filter, &page, call->arena, &list, err);
+    api_store_put(call->api, store);
     if (code != FZ_OK)
         return code;
     struct json_write w = api_begin(call, '{');

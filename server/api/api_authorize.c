@@ -248,7 +248,12 @@ enum fz_code
 api_find_project(struct api_call *call, const char *name, int64_t *ret, struct fz_error *err)
 {
     struct store_project project;
-    enum fz_code code = find_project(call->store, name, call->arena, &project, err);
+    struct store *store = NULL;
+    /* The request may be of another one. */
+    enum fz_code code = api_store_get_all(call->api, &store, err);
+    if (code == FZ_OK)
+        code = find_project(store, name, call->arena, &project, err);
+    api_store_put(call->api, store);
     bool is_own = code == FZ_OK && api_tokens_scopes(call->api->tokens,
                                                      http_token_id(call->request), project.id) != 0;
     /* Another team's project looks like one that does not exist, so that names cannot be tried. */
@@ -256,6 +261,18 @@ api_find_project(struct api_call *call, const char *name, int64_t *ret, struct f
         return fz_fail(err, FZ_E_NOT_FOUND, "no project '%.64s'", name);
     if (code == FZ_OK)
         *ret = project.id;
+    return code;
+}
+
+enum fz_code
+api_open_project(struct api_call *call, const char *name, struct store_project *ret,
+                 struct fz_error *err)
+{
+    struct store *store = NULL;
+    enum fz_code code = api_store_get_all(call->api, &store, err);
+    if (code == FZ_OK)
+        code = store_project_find(store, name, call->arena, ret, err);
+    api_store_put(call->api, store);
     return code;
 }
 

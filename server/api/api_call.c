@@ -7,6 +7,7 @@
 #include "server/api/api_replica.h"
 #include "server/api/api_session.h"
 #include "storage/store_request.h"
+#include "storage/store_row_security.h"
 
 /* The session whose cookie the request carries, if its use is to be noted again; else 0. */
 static int64_t
@@ -24,7 +25,7 @@ static void
 touch(struct api *api, int64_t session)
 {
     struct store *store = NULL;
-    if (api_store_get(api, &store, NULL) == FZ_OK)
+    if (api_store_get_all(api, &store, NULL) == FZ_OK)
         fz_ignore(store_web_session_touch(store, session, NULL)); /* the next request tries again */
     api_store_put(api, store);
 }
@@ -50,6 +51,7 @@ run_on_replica(struct api_call *call, api_work_fn work, enum fz_code *code, stru
     if (!store)
         return false;
     call->store = store;
+    store_see_project(store, call->project_id);
     api_limit_time(call);
     *code = work(call, err);
     call->store = NULL;
@@ -66,6 +68,22 @@ run_on_replica(struct api_call *call, api_work_fn work, enum fz_code *code, stru
     call->status = 0;
     call->detail = NULL;
     return false;
+}
+
+/* The one place where a request gets its connection, by its route and its project: a handler cannot forget to. */
+static enum fz_code
+get_store(struct api_call *call, struct fz_error *err)
+{
+    const struct api_route *route = api_route_of(call->request);
+    return route && route->sees_all ? api_store_get_all(call->api, &call->store, err)
+                                    : api_store_get(call->api, call->project_id, &call->store, err);
+}
+
+void
+api_call_enter(struct api_call *call, int64_t project_id)
+{
+    call->project_id = project_id;
+    store_see_project(call->store, project_id);
 }
 
 void
@@ -86,7 +104,7 @@ api_run(void *app, struct http_request *request, api_work_fn work, void *user)
     int64_t session = find_session(api, request); /* before it is answered, and gone */
     enum fz_code code = FZ_OK;
     if (!run_on_replica(&call, work, &code, &err)) {
-        code = api_store_get(api, &call.store, &err);
+        code = get_store(&call, &err);
         if (code == FZ_OK) {
             api_limit_time(&call);
             code = work(&call, &err);

@@ -73,6 +73,9 @@ struct api_route {
     api_work_fn run;          /* what api_run() is to run */
     bool
         reads_replica; /* nothing is written and nothing else than storage is answered from: a replica may do */
+    const char *
+        sees_all; /* why its statements see the rows of all projects, where the database has row security; NULL: they
+                             see those of the request's project. Not with reads_replica */
     const char *query; /* what `run` knows in the query, "limit, cursor", "" for nothing: all else
                           is refused; NULL: the handler looks itself, if anyone does */
     const void *user;  /* for the handler */
@@ -128,6 +131,9 @@ struct api_call {
 
 /* Run `work` with a connection, an arena and call->user; a failure becomes the answer. */
 void api_run(void *app, struct http_request *request, api_work_fn work, void *user);
+
+/* The call is about this project, as has only turned out now: its token came late. */
+void api_call_enter(struct api_call *call, int64_t project_id);
 
 /* Begin the JSON that the call answers with, an object or an array; api_answer() writes its closing
  * bracket and sends it, or fails if the JSON could not be held. Once per call. */
@@ -250,6 +256,9 @@ typedef enum fz_code (*api_finished_fn)(struct api_call *call, struct fz_span re
 FZ_MUST_CHECK enum fz_code api_symbolicate_body(struct api_call *call, struct fz_span body,
                                                 api_finished_fn finished, struct fz_error *err);
 
+/* A project that the configuration names, not the request. */
+FZ_MUST_CHECK enum fz_code api_open_project(struct api_call *call, const char *name,
+                                            struct store_project *ret, struct fz_error *err);
 /* The project whose symbols /symbolicate/v5 gives to those without a token; NULL: none. */
 const char *api_open_symbols_project(const struct api *api);
 

@@ -225,7 +225,7 @@ count_runs(struct batch *batch, const struct proto_intake *found, struct fz_erro
         return fz_fail(err, FZ_E_UNSUPPORTED,
                        "KSCrash run summary: not a report; send it to /api/v1/reports or "
                        "/kscrash/KEY, where it is counted as a run of the app");
-    enum fz_code code = api_store_get(batch->intake.api, &store, err);
+    enum fz_code code = api_store_get(batch->intake.api, batch->intake.project_id, &store, err);
     if (code == FZ_OK)
         code = api_count_found(store, batch->intake.project_id, found, &batch->arena, err);
     api_store_put(batch->intake.api, store);

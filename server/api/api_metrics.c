@@ -17,7 +17,7 @@ count(struct api *api, struct store_counts *ret)
 {
     struct store *store = NULL;
     struct fz_error err;
-    enum fz_code code = api_store_get(api, &store, &err);
+    enum fz_code code = api_store_get_all(api, &store, &err);
     if (code == FZ_OK)
         code = store_counts(store, ret, &err);
     api_store_put(api, store);

@@ -34,6 +34,11 @@ struct api_ungrouped {      /* for /readyz, which needs no token */
     _Atomic uint64_t n;
 };
 
+struct api_pool { /* connections that are not in use; guarded by pool_lock */
+    struct store *stores[API_POOL_MAX];
+    size_t n;
+};
+
 struct api {
     struct api_config config;
     struct blob_store *blobs;
@@ -56,16 +61,28 @@ struct api {
     atomic_uint n_tests; /* of channels, under way */
     atomic_uint n_moves; /* of reports to other issues, under way: commits may take long */
     pthread_mutex_t pool_lock;
-    struct store *pool[API_POOL_MAX]; /* connections that are not in use */
-    size_t n_pool;
+    struct api_pool pool, pool_of_all;
+    _Atomic bool has_row_security;
 };
 
-/* A database connection for the time of a call; give it back with api_store_put(). */
-FZ_MUST_CHECK enum fz_code api_store_get(struct api *api, struct store **ret, struct fz_error *err);
+/* A database connection for the time of a call; give it back with api_store_put(). It sees the rows of one project alone where the
+ * database has row security (storage/store_row_security.h). */
+FZ_MUST_CHECK enum fz_code api_store_get(struct api *api, int64_t project_id, struct store **ret,
+                                         struct fz_error *err);
+/* One that sees all: for what is counted or decided over all projects, in no one's name. Routes say so in their table. */
+FZ_MUST_CHECK enum fz_code api_store_get_all(struct api *api, struct store **ret,
+                                             struct fz_error *err);
 void api_store_put(struct api *api, struct store *store);
-/* What a new connection for requests needs to know, from `database_url`. */
+/* What a new connection for requests needs to know, from `database_url`. `is_confined`: as of api_store_get(), and no project is
+ * chosen yet. */
 FZ_MUST_CHECK enum fz_code api_store_open(struct api *api, const char *database_url,
-                                          struct store **ret, struct fz_error *err);
+                                          bool is_confined, struct store **ret,
+                                          struct fz_error *err);
+void api_store_close_all(struct api *api);
+/* Whether row security is on, by a connection that sees all: those that are not as they should be are not lent any more. */
+void api_store_renew(struct api *api, struct store *store);
+/* Is the connection as it should be by now? */
+bool api_store_is_right(const struct api *api, const struct store *store);
 /* What the call reads from the database from now on may take limit query_s, if its route is a GET. */
 void api_limit_time(struct api_call *call);
 

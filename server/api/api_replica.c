@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "base/time.h"
 #include "storage/store_request.h"
+#include "storage/store_row_security.h"
 
 enum {
     LOOK_MS = 100,
@@ -46,7 +47,7 @@ static enum fz_code
 ask(struct api *api, const char *url, struct store **store, struct store_position *ret,
     struct fz_error *err)
 {
-    enum fz_code code = *store ? FZ_OK : api_store_open(api, url, store, err);
+    enum fz_code code = *store ? FZ_OK : api_store_open(api, url, false, store, err);
     if (code == FZ_OK)
         code = store_position(*store, ret, err);
     if (code != FZ_OK) {
@@ -246,8 +247,10 @@ api_replica_get(struct api_replica *replica, const struct http_request *request)
     if (replica->n_pool > 0)
         store = replica->pool[--replica->n_pool];
     pthread_mutex_unlock(&replica->lock);
-    if (store ||
-        api_store_open(replica->api, replica->api->config.replica_url, &store, NULL) == FZ_OK)
+    if (store && api_store_is_right(replica->api, store))
+        return store;
+    store_close(store);
+    if (api_store_open(replica->api, replica->api->config.replica_url, true, &store, NULL) == FZ_OK)
         return store;
     atomic_store(&replica->has_ms, 0);
     atomic_fetch_add(&replica->n_passed, 1);
@@ -258,6 +261,7 @@ void
 api_replica_put(struct api_replica *replica, struct store *store, bool failed)
 {
     store_limit_time(store, 0);
+    store_see_project(store, 0);
     atomic_fetch_add(failed ? &replica->n_passed : &replica->n_reads, 1);
     if (failed)
         atomic_store(&replica->has_ms, 0);

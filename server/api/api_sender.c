@@ -44,11 +44,16 @@ api_sender_name(struct api_call *call, const char **ret, struct fz_error *err)
 {
     int64_t user_id = api_user_id(call->request);
     struct store_user user = {0};
-    if (!user_id)
-        return store_token_label(call->store, http_token_id(call->request), call->arena, ret, err);
-    enum fz_code code = store_user_by_id(call->store, user_id, call->arena, &user, err);
-    if (code == FZ_OK)
+    struct store *store = NULL;
+    /* Tokens and users are of no project. */
+    enum fz_code code = api_store_get_all(call->api, &store, err);
+    if (code == FZ_OK && !user_id)
+        code = store_token_label(store, http_token_id(call->request), call->arena, ret, err);
+    else if (code == FZ_OK)
+        code = store_user_by_id(store, user_id, call->arena, &user, err);
+    if (code == FZ_OK && user_id)
         *ret = user.name;
+    api_store_put(call->api, store);
     return code;
 }
 

@@ -77,7 +77,7 @@ check_database(struct api *api, char ret[TEXT])
 {
     struct fz_error err;
     struct store *store = NULL;
-    enum fz_code code = api_store_get(api, &store, &err);
+    enum fz_code code = api_store_get_all(api, &store, &err);
     if (code == FZ_OK)
         code = store_ping(store, &err);
     api_store_put(api, store);
@@ -120,7 +120,7 @@ write_progress(struct api *api, struct json_write *w)
         atomic_compare_exchange_strong(&api->ungrouped.due_ms, &due, now + UNGROUPED_LIFE_MS)) {
         struct store *store = NULL;
         uint64_t n = 0;
-        enum fz_code code = api_store_get(api, &store, NULL);
+        enum fz_code code = api_store_get_all(api, &store, NULL);
         if (code == FZ_OK)
             code = store_ungrouped_count(store, UNGROUPED_MAX, &n, NULL);
         api_store_put(api, store);

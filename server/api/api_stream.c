@@ -31,7 +31,7 @@ produce(void *user, struct http_stream *http FZ_UNUSED, struct fz_buffer *out,
     /* It may last for hours, which a token that was revoked must not. */
     if (!api_still_may(api, run->request, STORE_SCOPE_READ))
         return fz_fail(err, FZ_E_DENIED, "the token was revoked, or the session has ended");
-    enum fz_code code = api_store_get(api, &call.store, err);
+    enum fz_code code = api_store_get(api, run->project_id, &call.store, err);
     if (code == FZ_OK)
         api_limit_time(&call);
     if (code == FZ_OK)

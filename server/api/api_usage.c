@@ -102,11 +102,13 @@ static enum fz_code
 refresh(struct api_usage *usage, struct fz_error *err)
 {
     struct store *store = NULL;
-    enum fz_code code = api_store_get(usage->api, &store, err);
+    enum fz_code code = api_store_get_all(usage->api, &store, err);
     if (code == FZ_OK)
         code = read_rows(usage, store, err);
     if (code == FZ_OK)
         code = read_quotas(usage, store, err);
+    if (code == FZ_OK)
+        api_store_renew(usage->api, store);
     api_store_put(usage->api, store);
     return code;
 }

@@ -9,6 +9,7 @@
 #include "server/api/api_object.h"
 #include "server/upload/upload.h"
 #include "storage/store_request.h"
+#include "storage/store_row_security.h"
 
 /* A commit wakes the watcher at once; this bounds the delay for a new waiter and for a deadline. */
 enum { NAP_MS = 50 };
@@ -22,7 +23,8 @@ struct api_watcher {
     bool is_hurried, is_stopped;
     /* the thread's own */
     struct api_wait *waits;
-    struct store *store;
+    struct store *store; /* sees all: for what has changed */
+    struct store *asker; /* sees the project of whoever waits */
 };
 
 static void
@@ -155,13 +157,14 @@ check_wait(struct api_watcher *watcher, const struct api_wait *wait, bool is_lat
     struct api_call call = {
         .api = watcher->api,
         .request = wait->request,
-        .store = watcher->store,
+        .store = watcher->asker,
         .arena = &arena,
         .out = fz_buffer_make(0),
         .project_id = wait->project_id,
         /* The one thread of all waiters: a wait here would delay every other answer. */
         .must_not_wait = true,
     };
+    store_see_project(watcher->asker, wait->project_id);
     struct fz_error err = {.code = FZ_OK, .offset = -1};
     enum fz_code code = FZ_OK;
     bool is_done = false;
@@ -245,9 +248,12 @@ look_at_some(struct api_watcher *watcher)
         some[n++] = at;
     }
     /* What cannot be asked is asked for each by itself, which has the answer for its client. */
-    if (n == 0 || store_reports_queued(watcher->store, some[0]->project_id, ids, n, are_queued,
-                                       NULL) != FZ_OK)
-        return n > 0;
+    if (n == 0)
+        return false;
+    store_see_project(watcher->asker, some[0]->project_id);
+    if (store_reports_queued(watcher->asker, some[0]->project_id, ids, n, are_queued, NULL) !=
+        FZ_OK)
+        return true;
     for (size_t i = 0; i < n; i++)
         some[i]->is_queued = are_queued[i];
     return true;
@@ -264,9 +270,23 @@ look_at_reports(struct api_watcher *watcher)
         continue;
 }
 
+/* Row security was turned on or off. */
+static void
+renew_asker(struct api_watcher *watcher)
+{
+    struct store *store = NULL;
+    struct api *api = watcher->api;
+    if (api_store_is_right(api, watcher->asker) ||
+        api_store_open(api, api->config.database_url, true, &store, NULL) != FZ_OK)
+        return; /* the next look tries again */
+    store_close(watcher->asker);
+    watcher->asker = store;
+}
+
 static void
 check_all(struct api_watcher *watcher, bool is_hurried)
 {
+    renew_asker(watcher);
     look_at_reports(watcher);
     int64_t now_ms = fz_time_monotonic_ms();
     for (struct api_wait **at = &watcher->waits; *at;) {
@@ -319,6 +339,10 @@ api_watcher_start(struct api *api, struct api_watcher **ret, struct fz_error *er
     enum fz_code code = store_open(api->config.database_url, &watcher->store, err);
     if (code == FZ_OK)
         code = store_serve_requests(watcher->store, err);
+    if (code == FZ_OK) {
+        api_store_renew(api, watcher->store);
+        code = api_store_open(api, api->config.database_url, true, &watcher->asker, err);
+    }
     if (code != FZ_OK) {
         store_close(watcher->store);
         free(watcher);
@@ -330,6 +354,7 @@ api_watcher_start(struct api *api, struct api_watcher **ret, struct fz_error *er
     /* Last, since the thread uses all of the above. */
     if (pthread_create(&watcher->thread, NULL, watch, watcher) != 0) {
         store_close(watcher->store);
+        store_close(watcher->asker);
         free(watcher);
         return fz_fail(err, FZ_E_NO_MEMORY, "cannot start a thread");
     }
@@ -404,6 +429,7 @@ api_watcher_stop(struct api_watcher *watcher)
     pthread_mutex_unlock(&watcher->lock);
     pthread_join(watcher->thread, NULL);
     store_close(watcher->store);
+    store_close(watcher->asker);
     pthread_mutex_destroy(&watcher->lock);
     pthread_cond_destroy(&watcher->changed);
     free(watcher);

@@ -12,8 +12,8 @@
 #include "server/config/options.h"
 
 extern const struct command_spec cmd_serve, cmd_worker, cmd_migrate, cmd_token, cmd_project,
-    cmd_user, cmd_prune, cmd_backup, cmd_restore, cmd_copy, cmd_upload, cmd_symbolicate, cmd_index,
-    cmd_lookup, cmd_atos, cmd_inspect, cmd_demangle, cmd_help;
+    cmd_user, cmd_row_security, cmd_prune, cmd_backup, cmd_restore, cmd_copy, cmd_upload,
+    cmd_symbolicate, cmd_index, cmd_lookup, cmd_atos, cmd_inspect, cmd_demangle, cmd_help;
 
 /* What `framezero` alone and `framezero --help` show of `commands`, which ends with NULL. */
 void cmd_help_overview(const struct command_spec *const *commands, FILE *to);

@@ -13,10 +13,10 @@
 
 /* In the order in which they are shown. */
 static const struct command_spec *const commands[] = {
-    &cmd_serve,   &cmd_worker,      &cmd_migrate, &cmd_token,   &cmd_project,
-    &cmd_user,    &cmd_prune,       &cmd_backup,  &cmd_restore, &cmd_copy,
-    &cmd_upload,  &cmd_symbolicate, &cmd_atos,    &cmd_index,   &cmd_lookup,
-    &cmd_inspect, &cmd_demangle,    &cmd_help,    NULL,
+    &cmd_serve,  &cmd_worker,       &cmd_migrate,     &cmd_token,  &cmd_project,
+    &cmd_user,   &cmd_row_security, &cmd_prune,       &cmd_backup, &cmd_restore,
+    &cmd_copy,   &cmd_upload,       &cmd_symbolicate, &cmd_atos,   &cmd_index,
+    &cmd_lookup, &cmd_inspect,      &cmd_demangle,    &cmd_help,   NULL,
 };
 
 /* A closed descriptor 0, 1 or 2 would be given to the next file that is opened, and results would

@@ -16,6 +16,8 @@ refuse(const struct command_call *call)
 const struct command_spec cmd_serve = {.name = "serve", .flags = COMMAND_HIDDEN, .run = refuse};
 const struct command_spec cmd_worker = {.name = "worker", .flags = COMMAND_HIDDEN, .run = refuse};
 const struct command_spec cmd_migrate = {.name = "migrate", .flags = COMMAND_HIDDEN, .run = refuse};
+const struct command_spec cmd_row_security = {
+    .name = "row-security", .flags = COMMAND_HIDDEN, .run = refuse};
 const struct command_spec cmd_prune = {.name = "prune", .flags = COMMAND_HIDDEN, .run = refuse};
 const struct command_spec cmd_backup = {.name = "backup", .flags = COMMAND_HIDDEN, .run = refuse};
 const struct command_spec cmd_restore = {.name = "restore", .flags = COMMAND_HIDDEN, .run = refuse};

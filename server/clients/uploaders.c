@@ -96,7 +96,7 @@ authorize_late(struct api_call *call, const struct uploader *uploader, int body,
     enum fz_code code = api_authorize_token(call->api, call->request, token, STORE_SCOPE_UPLOAD,
                                             &grant, ret_status, err);
     if (code == FZ_OK)
-        call->project_id = grant.project_id;
+        api_call_enter(call, grant.project_id);
     return code;
 }
 

@@ -11,6 +11,9 @@
 #include "server/web/passwords.h"
 #include "server/web/web.h"
 
+/* Of routes that find out who somebody is (struct api_route). */
+extern const char web_sees_all[];
+
 struct web_passwords *web_passwords_of(const struct web *web);
 
 struct web_oidc_parts {

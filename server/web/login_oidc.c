@@ -248,4 +248,4 @@ static const struct api_route rows[] = {
 };
 /* clang-format on */
 
-const struct api_routes web_oidc = {rows, FZ_ARRAY_LEN(rows), {0}};
+const struct api_routes web_oidc = {rows, FZ_ARRAY_LEN(rows), {.sees_all = web_sees_all}};

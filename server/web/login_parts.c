@@ -9,6 +9,8 @@
 
 enum { DEPTH = 8 };
 
+const char web_sees_all[] = "people, their sessions and roles are in no project";
+
 /* ---- life ----------------------------------------------------------------------------------- */
 
 /* Logins through a provider: at once, and waiting. */

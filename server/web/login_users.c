@@ -404,4 +404,4 @@ static const struct api_route rows[] = {
 };
 /* clang-format on */
 
-const struct api_routes web_users = {rows, FZ_ARRAY_LEN(rows), {0}};
+const struct api_routes web_users = {rows, FZ_ARRAY_LEN(rows), {.sees_all = web_sees_all}};

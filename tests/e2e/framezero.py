@@ -4,7 +4,7 @@
         status, answer = server.request("POST", "/api/v1/reports?wait=10", body=report)
 
 JSON responses are returned parsed. FRAMEZERO_TEST_POSTGRESQL chooses the database when it is set and
-`database` is not given.
+`database` is not given. With FRAMEZERO_TEST_ROW_SECURITY=1 the server is no superuser there, and row security is on.
 """
 
 import http.client
@@ -47,8 +47,19 @@ def new_database():
     if not cluster:
         return None
     name = "e2e_" + os.urandom(6).hex()
-    subprocess.run(["psql", "-q", cluster, "-c", f"CREATE DATABASE {name}"], check=True, timeout=60)
-    return urllib.parse.urlsplit(cluster)._replace(path="/" + name).geturl()
+    url = urllib.parse.urlsplit(cluster)._replace(path="/" + name)
+    if not has_row_security():
+        subprocess.run(["psql", "-q", cluster, "-c", f"CREATE DATABASE {name}"], check=True, timeout=60)
+        return url.geturl()
+    # As an operator has it who gives nobody more than is needed.
+    texts = (f"CREATE ROLE {name}_owner LOGIN", f"CREATE ROLE {name}_requests NOLOGIN", f"GRANT {name}_requests TO {name}_owner",
+             f"CREATE DATABASE {name} OWNER {name}_owner")
+    subprocess.run(["psql", "-q", cluster, *[word for text in texts for word in ("-c", text)]], check=True, timeout=60)
+    return url._replace(netloc=f"{name}_owner@").geturl()
+
+
+def has_row_security():
+    return os.environ.get("FRAMEZERO_TEST_ROW_SECURITY") == "1"
 
 
 def send(pid, number):
@@ -120,6 +131,9 @@ class Server:
         command += ["--workers", str(self.workers)]
         if self.database:
             command += ["--database", self.database]
+            if has_row_security():
+                self.command("migrate")
+                self.command("row-security", "on")
         with open(self.log_path, "ab") as log:
             self.process = subprocess.Popen(
                 command + self.args, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=self.env

@@ -25,7 +25,7 @@ def help_of(*command):
 def commands():
     """The commands, "token create" for those with actions."""
     found = []
-    for name in re.findall(r"(?m)^  (\w+) ", run("--help").stdout):
+    for name in re.findall(r"(?m)^  ([\w-]+) ", run("--help").stdout):
         text = help_of(name)
         actions = re.findall(r"(?m)^  (\w+) ", text.partition("Actions:")[2].partition("'framezero")[0])
         found += [[name, action] for action in actions] or [[name]]
@@ -118,7 +118,7 @@ class Bash(unittest.TestCase):
 
     def test_commands(self):
         found = self.complete("")
-        self.assertEqual(found, re.findall(r"(?m)^  (\w+) ", run("--help").stdout) + ["--help", "--version"])
+        self.assertEqual(found, re.findall(r"(?m)^  ([\w-]+) ", run("--help").stdout) + ["--help", "--version"])
         self.assertEqual(self.complete("sym"), ["symbolicate"])
         if "token" in found:
             self.assertEqual(self.complete("token", ""), ["create", "list", "revoke", "--help"])
@@ -205,7 +205,7 @@ class Readme(unittest.TestCase):
     def test_commands(self):
         if ["serve"] not in commands():
             self.skipTest("a build without a server")
-        documented = {name for row in self.rows("command") for name in re.findall(r"`(\w+)", row[0])}
+        documented = {name for row in self.rows("command") for name in re.findall(r"`([\w-]+)", row[0])}
         self.assertEqual(documented, {command[0] for command in commands()})
 
 

@@ -46,6 +46,20 @@ class Pooled(unittest.TestCase):
                                 timeout=60, capture_output=True, text=True).stdout.split()
         self.assertEqual(pooled, ["on"] * 8)
 
+    def test_row_security(self):
+        subprocess.run([BINARY, "row-security", "on", "--database", self.direct], check=True, timeout=60, capture_output=True)
+        until(lambda: 'msg="row security" state=on' in self.server.log(), "the server notices")
+        self.send(0)
+        self.all_done(REPORTS)
+        path = "/api/v1/reports?limit=100"
+        self.assertEqual(len(self.server.request("GET", path)[1]["reports"]), REPORTS)
+        # Neither the role nor the project stays on a connection that others get.
+        pooled = subprocess.run(["psql", "-X", "-A", "-t", self.server.database, *["-c", "SELECT current_user, "
+                                 "current_setting('framezero.project', true)"] * 8], check=True, timeout=60, capture_output=True, text=True)
+        self.assertEqual(set(pooled.stdout.split()), {"framezero|"})
+        self.sql("ALTER POLICY row_security ON reports USING (false)")
+        self.assertEqual(self.server.request("GET", path)[1]["reports"], [])
+
     def test_cut(self):
         self.send(0)
         self.sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> "

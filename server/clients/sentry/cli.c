@@ -72,7 +72,7 @@ projects(struct api_call *call, struct fz_error *err)
 static const struct api_route rows[] = {
     {"GET", "/api/0", "sentry_info", .handle = answer_fixed, .user = info},
     {"GET", "/api/0/organizations", "sentry_organizations", .handle = answer_fixed, .user = organizations},
-    {"GET", "/api/0/organizations/{org}/projects", "sentry_projects", .run = projects},
+    {"GET", "/api/0/organizations/{org}/projects", "sentry_projects", .sees_all = "a token may be of all projects", .run = projects},
     {"GET", "/api/0/organizations/{org}/repos", "sentry_repositories", .handle = answer_fixed, .user = repositories},
     {"GET", "/api/0/organizations/{org}/chunk-upload", "sentry_chunk_options", .run = sentry_chunk_options},
     {"POST", "/api/0/organizations/{org}/chunk-upload", "sentry_chunks", .body = API_BODY_CHUNKS, .run = sentry_chunks},

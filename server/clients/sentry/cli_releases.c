@@ -148,6 +148,7 @@ put(struct api_call *call, const char *version, struct fz_error *err)
     release.released_ms = sentry_cli_time(body, "dateReleased");
     for (size_t i = n;
          code == FZ_OK && i-- > 0;) { /* backwards, so that the first one's is the answer */
+        api_call_enter(call, projects[i]);
         code = store_release_put(call->store, projects[i], &release, call->arena, &stored, &created,
                                  err);
         /* 201 if at least one project did not have it. */
@@ -262,9 +263,11 @@ sentry_deploy(struct api_call *call, struct fz_error *err)
                                 .finished_ms = sentry_cli_time(body, "dateFinished")};
     if (code == FZ_OK && !made.environment)
         code = fz_fail(err, FZ_E_MALFORMED, "environment: a text is wanted");
-    for (size_t i = n; code == FZ_OK && i-- > 0;)
+    for (size_t i = n; code == FZ_OK && i-- > 0;) {
+        api_call_enter(call, projects[i]);
         code = store_deploy_insert(call->store, projects[i], http_param(call->request, "version"),
                                    &made, err);
+    }
     if (code != FZ_OK)
         return code;
     struct json_write w = json_write_start(&call->out);

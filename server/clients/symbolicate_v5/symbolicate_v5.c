@@ -35,13 +35,13 @@ find_project(struct api_call *call, int *ret_status, struct fz_error *err)
         code = api_authorize_token(call->api, call->request, token, STORE_SCOPE_READ, &grant,
                                    ret_status, err);
         if (code == FZ_OK)
-            call->project_id = grant.project_id;
+            api_call_enter(call, grant.project_id);
         return code;
     }
-    code = store_project_find(call->store, open_to_all, call->arena, &project, err);
+    code = api_open_project(call, open_to_all, &project, err);
     if (code != FZ_OK)
         return fz_wrap(err, "symbolicate-v5-project");
-    call->project_id = project.id;
+    api_call_enter(call, project.id);
     grant = (struct api_grant){.project_id = project.id}; /* all without a token are one sender */
     return api_admit(call->api, call->request, &grant, API_TAKES_PASSING, ret_status, err);
 }
