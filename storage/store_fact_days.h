@@ -43,9 +43,15 @@ enum store_fact_column {
     STORE_FACT_REPORT,   /* 0: it was deleted */
     STORE_FACT_TAG_COUNT,
     STORE_FACT_TAG_IDS, /* so many numbers of terms for each fact */
+    /* Of the reports' rows (store_fact_texts.h). Days that an earlier version sealed do not have them. */
+    STORE_FACT_RELEASE,
+    STORE_FACT_OS_BUILD,
+    STORE_FACT_MACH,
+    STORE_FACT_CODE,
+    STORE_FACT_FORMAT,
     STORE_FACT_COLUMNS
 };
-/* Of the table facts; NULL at [0] and for tags. */
+/* Of the table facts, and from STORE_FACT_RELEASE on of reports; NULL at [0] and for tags. */
 extern const char *const store_fact_column_names[STORE_FACT_COLUMNS];
 
 /*

@@ -48,10 +48,10 @@ static enum fz_code
 make_part(struct store_fact_filter_part *part, const struct store_fact_part *from,
           struct fz_error *err)
 {
-    *part = (struct store_fact_filter_part){.column = column_of(from),
-                                            .is_known = from->kind == STORE_FACTS_KNOWN,
-                                            .ids = from->kind == STORE_FACTS_STACKS ? from->stacks
-                                                                                    : from->ids};
+    *part = (struct store_fact_filter_part){
+        .column = column_of(from),
+        .is_known = from->kind == STORE_FACTS_KNOWN || from->is_present,
+        .ids = from->kind == STORE_FACTS_STACKS ? from->stacks : from->ids};
     if (part->is_known || part->ids.n == 0)
         return FZ_OK;
     part->least = part->ids.list[0];
@@ -170,9 +170,13 @@ store_fact_filter_apply(const struct store_fact_filter *filter,
     const struct store_fact_filter_part *part = filter->parts;
     for (size_t i = 0; i < filter->facts->n && n; i++) {
         const struct store_fact_condition *condition = &filter->facts->conditions[i];
-        bool is_plain = condition->n == 1 && part->bits && part->column != STORE_FACT_TAG_IDS;
-        n = is_plain ? keep_bits(part, &columns[part->column], condition->is_negated, at, n)
-                     : keep(part, condition, columns, tag_starts, at, n);
+        bool is_one = condition->n == 1 && part->column != STORE_FACT_TAG_IDS;
+        bool is_plain = is_one && part->bits;
+        if (is_one && !part->is_known && part->ids.n == 0)
+            n = condition->is_negated ? n : 0; /* texts that none of the sealed days has */
+        else
+            n = is_plain ? keep_bits(part, &columns[part->column], condition->is_negated, at, n)
+                         : keep(part, condition, columns, tag_starts, at, n);
         part += condition->n;
     }
     return n;

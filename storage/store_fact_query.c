@@ -3,6 +3,7 @@
 #include <inttypes.h>
 
 #include "storage/store_fact_filter.h"
+#include "storage/store_fact_texts.h"
 
 enum {
     PROBED = 4000,        /* an index with fewer facts is better than a range of time */
@@ -54,7 +55,8 @@ static void
 add_part(struct store_fact_condition *to, const struct store_fact_part *part)
 {
     /* What nothing has the text of needs no look. */
-    if (part->ids.n || part->kind == STORE_FACTS_KNOWN || part->kind == STORE_FACTS_ROW)
+    if (part->ids.n || part->kind == STORE_FACTS_KNOWN || part->kind == STORE_FACTS_TEXT ||
+        part->kind == STORE_FACTS_ROW)
         to->parts[to->n++] = *part;
 }
 
@@ -162,10 +164,34 @@ add_titles(struct store_fact_query *facts, struct store_fact_condition *to, stru
     return code;
 }
 
+/* A condition about the report's row; sealed days have a column of some of its texts. */
+static enum fz_code
+add_row(struct store_fact_query *facts, struct store_fact_condition *to, struct fz_error *err)
+{
+    const struct store_fact_text *text = store_fact_text_of(to->source->field);
+    struct store_fact_part part = {.kind = STORE_FACTS_ROW};
+    bool has_column = false;
+    enum fz_code code =
+        text ? store_fact_text_can(facts->store, facts->project_id, text, &has_column, err) : FZ_OK;
+    if (code == FZ_OK && has_column) {
+        const struct store_term_place place = {text->term, STORE_PART_TEXT};
+        part.kind = STORE_FACTS_TEXT;
+        part.column = text->name;
+        part.is_present = to->source->op == STORE_OP_PRESENT;
+        if (!part.is_present)
+            code = find_terms(facts, to, &place, &part.ids, err);
+        store_ids_sort(&part.ids);
+    }
+    facts->has_texts |= has_column;
+    facts->needs_reports |= !has_column;
+    if (code == FZ_OK)
+        add_part(to, &part);
+    return code;
+}
+
 static enum fz_code
 resolve(struct store_fact_query *facts, struct store_fact_condition *to, struct fz_error *err)
 {
-    static const struct store_fact_part row = {.kind = STORE_FACTS_ROW};
     enum store_field field = to->source->field;
     const struct field_place *place = &places[field];
     enum fz_code code = FZ_OK;
@@ -173,11 +199,8 @@ resolve(struct store_fact_query *facts, struct store_fact_condition *to, struct 
         return add_numbers(facts, to, "variant_id", err);
     if (field == STORE_FIELD_STATUS && !facts->for_reports)
         return add_numbers(facts, to, "status", err);
-    if (!place->places[0].term) {
-        facts->needs_reports = true;
-        add_part(to, &row);
-        return FZ_OK;
-    }
+    if (!place->places[0].term)
+        return add_row(facts, to, err);
     if (field == STORE_FIELD_TEXT)
         code = find_all(facts, to, err);
     if (code == FZ_OK && place->by_stack)
@@ -290,7 +313,7 @@ bool
 store_field_is_fact(enum store_field field)
 {
     return places[field].places[0].term || field == STORE_FIELD_VARIANT ||
-           store_field_row(field)->is_of_issue;
+           store_fact_text_of(field) || store_field_row(field)->is_of_issue;
 }
 
 bool
@@ -352,6 +375,7 @@ append_part(const struct store_fact_query *facts, struct store_sql *q,
     case STORE_FACTS_KNOWN:
         fz_buffer_printf(&q->text, "%sf.%s > 0", no_index, part->column);
         break;
+    case STORE_FACTS_TEXT:
     case STORE_FACTS_ROW:
         fz_buffer_text(&q->text, "TRUE");
         store_report_condition(q, source, "r.");
@@ -364,7 +388,8 @@ append_condition(const struct store_fact_query *facts, struct store_sql *q,
                  const struct store_fact_condition *condition)
 {
     /* store_report_condition() negates by itself. */
-    bool is_row = condition->parts[0].kind == STORE_FACTS_ROW;
+    bool is_row =
+        condition->parts[0].kind == STORE_FACTS_ROW || condition->parts[0].kind == STORE_FACTS_TEXT;
     fz_buffer_text(&q->text, condition->is_negated && !is_row ? " AND NOT (" : " AND (");
     for (size_t i = 0; i < condition->n; i++) {
         fz_buffer_text(&q->text, i ? " OR " : "");
@@ -378,16 +403,16 @@ store_fact_query_from(const struct store_fact_query *facts, struct store_sql *q)
 {
     const struct store_fact_part *driver = facts->driver;
     bool by_key = !driver || driver->kind == STORE_FACTS_TAGS;
+    bool joins = facts->needs_reports || facts->has_texts;
     fz_buffer_text(&q->text, " FROM facts f");
-    if (facts->needs_reports)
+    if (joins)
         fz_buffer_printf(&q->text, " %sJOIN reports r ON r.key = f.report_key",
                          facts->for_reports ? "" : "LEFT ");
     fz_buffer_printf(&q->text, " WHERE %sf.project_id = ", by_key ? "" : q->driver->no_index);
     store_sql_arg(q, sql_int(facts->project_id));
     append_range(facts, q, "f.received_ms");
     if (facts->for_reports)
-        fz_buffer_text(&q->text,
-                       facts->needs_reports ? " AND r.transient = 0" : " AND f.report_key > 0");
+        fz_buffer_text(&q->text, joins ? " AND r.transient = 0" : " AND f.report_key > 0");
     /* The index has only what is known, and is used by a query that says so. */
     if (driver && driver->kind == STORE_FACTS_IDS && strcmp(driver->column, "variant_id") != 0)
         fz_buffer_printf(&q->text, " AND f.%s > 0", driver->column);

@@ -57,7 +57,8 @@ enum store_fact_part_kind {
     STORE_FACTS_STACKS, /* the ids are terms of stacks */
     STORE_FACTS_TAGS,   /* the ids are terms of tags */
     STORE_FACTS_KNOWN,  /* a column has a term at all */
-    STORE_FACTS_ROW     /* a condition about the report's row */
+    STORE_FACTS_TEXT, /* a text of the report's row; of sealed days a column has the ids, of which there may be none */
+    STORE_FACTS_ROW /* a condition about the report's row */
 };
 
 struct store_fact_part {
@@ -66,6 +67,7 @@ struct store_fact_part {
     bool has_index;
     struct store_ids ids;
     struct store_ids stacks; /* STORE_FACTS_STACKS: those that have the terms */
+    bool is_present;         /* STORE_FACTS_TEXT: any text */
 };
 
 struct store_fact_condition {
@@ -82,6 +84,7 @@ struct store_fact_query {
     int64_t since_ms, until_ms; /* of the conditions, too; 0 = no limit */
     bool is_empty;              /* no fact meets the conditions */
     bool needs_reports;         /* a condition looks at the report's row, "r" */
+    bool has_texts;             /* the same, but in sealed days */
     bool for_reports;           /* only facts of reports that are there */
     struct store_fact_condition *conditions;
     size_t n, room;

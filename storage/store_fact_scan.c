@@ -14,6 +14,7 @@
 #include "storage/store_fact_cache.h"
 #include "storage/store_fact_filter.h"
 #include "storage/store_fact_gap.h"
+#include "storage/store_fact_texts.h"
 
 enum {
     BYTES_AT_ONCE = 16 * 1024 * 1024, /* of columns that one statement reads */
@@ -135,8 +136,8 @@ open_days(struct store_fact_scan *scan, struct fz_error *err)
         if (scan->reads[i])
             fz_buffer_printf(&text,
                              ", (SELECT c.body FROM fact_columns c WHERE c.project_id = "
-                             "d.project_id AND c.day = d.day AND c.field = %d)",
-                             i);
+                             "d.project_id AND c.day = d.day AND c.field = %d%s)",
+                             i, i < STORE_FACT_TEXT_FIRST ? "" : " AND c.sealing = d.sealing");
     }
     fz_buffer_printf(&text,
                      " FROM fact_days d WHERE d.project_id = $1 AND d.day >= $2 AND d.day <= $3 "
@@ -203,6 +204,7 @@ struct day_columns {
     int64_t day, sealing;
     size_t n;
     bool is_gone; /* a column was in memory, and is not any more */
+    bool is_old;  /* an earlier version has sealed it, without this column */
 };
 
 /* The columns of the current row, which are kept in memory, too. */
@@ -212,16 +214,15 @@ open_row(struct store_fact_scan *scan, struct day_columns *day)
     const struct store_fact_key key = {scan->facts->project_id, day->day, day->sealing};
     int column = 3;
     for (int i = 1; i < STORE_FACT_COLUMNS; i++) {
-        if (!scan->needs[i])
-            continue;
-        if (!scan->reads[i] && !take_kept(scan, day->day, day->sealing, i)) {
-            day->is_gone = true;
+        day->is_gone =
+            scan->needs[i] && !scan->reads[i] && !take_kept(scan, day->day, day->sealing, i);
+        if (day->is_gone)
             return false;
-        }
         if (!scan->reads[i])
             continue;
         struct fz_span bytes = sql_col_bytes(&scan->rows, column++);
-        if (store_block_open(bytes, &scan->columns[i], NULL) != FZ_OK)
+        day->is_old = bytes.len == 0 && i >= STORE_FACT_TEXT_FIRST;
+        if (day->is_old || store_block_open(bytes, &scan->columns[i], NULL) != FZ_OK)
             return false;
         if (scan->store->fact_cache)
             store_fact_cache_put(scan->store->fact_cache, &key, i, bytes);
@@ -413,11 +414,10 @@ take_day(struct store_fact_scan *scan, struct day_columns *ret, enum fz_code *co
     scan->has_row = false;
     ret->n = (size_t)sql_col_int(&scan->rows, 1);
     ret->sealing = sql_col_int(&scan->rows, 2);
-    if (open_row(scan, ret))
-        return true;
-    if (!ret->is_gone)
+    bool is_good = open_row(scan, ret);
+    if (!is_good && !ret->is_gone && !ret->is_old)
         scan->damaged = day->day;
-    return false;
+    return is_good;
 }
 
 /* The next day, or the gap before it; returns how many facts it has. */

@@ -409,8 +409,14 @@ store_record_add(struct store_record *record, struct store_recorded *recorded,
     struct store_fact old, *fact = &recorded->fact;
     bool has_old = false;
     int64_t key_id = 0;
-    if (!recorded->is_grouped || !row->is_kept)
+    if (!row->is_kept)
         return FZ_OK;
+    if (!recorded->is_grouped)
+        /* A fact of an earlier end stays, but columns have texts of the report's row, too. */
+        return row->is_again && row->received_ms / STORE_DAY_MS < record->sealed_before
+                   ? store_ids_put(&record->old_days, row->received_ms / STORE_DAY_MS,
+                                   record->arena, err)
+                   : FZ_OK;
     fact->report_key = row->report_key;
     fact->received_ms = row->received_ms;
     fact->status = recorded->done->status;

@@ -24,6 +24,7 @@
 #include "base/time.h"
 #include "storage/store_block.h"
 #include "storage/store_fact_days.h"
+#include "storage/store_fact_texts.h"
 
 const struct store_seal_rules store_seal_rules = {
     .least = 200, .after_ms = 3600000, .quiet_ms = 5 * 60 * 1000};
@@ -46,6 +47,11 @@ const char *const store_fact_column_names[STORE_FACT_COLUMNS] = {
     [STORE_FACT_COUNTED] = "is_counted",
     [STORE_FACT_RECEIVED] = "received_ms",
     [STORE_FACT_REPORT] = "report_key",
+    [STORE_FACT_RELEASE] = "release",
+    [STORE_FACT_OS_BUILD] = "os_build",
+    [STORE_FACT_MACH] = "mach",
+    [STORE_FACT_CODE] = "code",
+    [STORE_FACT_FORMAT] = "format",
 };
 
 /* ---- changes ---- */
@@ -97,7 +103,8 @@ struct sealing {
     struct store *store;
     const struct store_seal_rules *rules;
     int64_t project_id, day;
-    bool is_known; /* it has a row in fact_days */
+    int64_t sealing; /* its number */
+    bool is_known;   /* it has a row in fact_days */
     enum store_day_state state;
     int64_t *keys[2]; /* received_ms and report_key of all facts, to which the tags are assigned */
     size_t n;
@@ -121,6 +128,28 @@ find_changed(struct sealing *s, int64_t now_ms, bool *ret_found, struct fz_error
         s->project_id = sql_col_int(&rows, 0);
         s->day = sql_col_int(&rows, 1);
         s->state = (enum store_day_state)sql_col_int(&rows, 2);
+        s->is_known = true;
+    }
+    return code;
+}
+
+/* A day that has no texts of its reports, since a version before has sealed it; the newest one. */
+static enum fz_code
+find_old(struct sealing *s, bool *ret_found, struct fz_error *err)
+{
+    const struct sql_value args[] = {sql_int(STORE_FACT_TEXT_FIRST)};
+    FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
+    enum fz_code code =
+        sql_query(s->store->sql,
+                  "SELECT d.project_id, d.day FROM fact_days d WHERE d.state = 1 AND NOT EXISTS "
+                  "(SELECT 1 FROM fact_columns c WHERE c.project_id = d.project_id AND c.day = "
+                  "d.day AND c.field = $1 AND c.sealing = d.sealing) ORDER BY d.day DESC LIMIT 1",
+                  args, FZ_ARRAY_LEN(args), &rows, err);
+    *ret_found = sql_row(&rows, &code, err);
+    if (code == FZ_OK && *ret_found) {
+        s->project_id = sql_col_int(&rows, 0);
+        s->day = sql_col_int(&rows, 1);
+        s->state = STORE_DAY_SEALED;
         s->is_known = true;
     }
     return code;
@@ -154,12 +183,11 @@ find_new(struct sealing *s, int64_t now_ms, bool *ret_found, struct fz_error *er
 
 /* Step 1 of the description. */
 static enum fz_code
-begin(const struct sealing *s, int64_t now_ms, struct fz_error *err)
+begin(struct sealing *s, int64_t now_ms, struct fz_error *err)
 {
-    int64_t sealing = 0;
-    fz_random(&sealing, sizeof(sealing));
+    fz_random(&s->sealing, sizeof(s->sealing));
     const struct sql_value args[] = {sql_int(s->project_id), sql_int(s->day), sql_int(now_ms),
-                                     sql_int(sealing)};
+                                     sql_int(s->sealing)};
     FZ_CLEANUP(sql_rollbackp) struct sql *tx = NULL;
     enum fz_code code = sql_begin(s->store->sql, &tx, err);
     if (code == FZ_OK)
@@ -353,7 +381,26 @@ make_tags(const struct sealing *s, struct columns *columns, struct fz_error *err
     return code;
 }
 
-/* The two that order the facts, and their tags. */
+/* What only the rows of reports say; s->keys are those of the facts. */
+static enum fz_code
+make_texts(const struct sealing *s, struct columns *columns, struct fz_error *err)
+{
+    int64_t *arrays[STORE_FACT_TEXTS] = {NULL};
+    const struct store_fact_places places = {.project_id = s->project_id,
+                                             .day = s->day,
+                                             .received_ms = s->keys[0],
+                                             .report_keys = s->keys[1],
+                                             .n = s->n};
+    enum fz_code code = make_arrays(arrays, STORE_FACT_TEXTS, s->n, err);
+    if (code == FZ_OK)
+        code = store_fact_texts_read(s->store, &places, arrays, err);
+    for (int i = 0; code == FZ_OK && i < STORE_FACT_TEXTS; i++)
+        store_block_encode(arrays[i], s->n, &columns->blocks[STORE_FACT_TEXT_FIRST + i]);
+    drop_arrays(arrays, STORE_FACT_TEXTS);
+    return code;
+}
+
+/* The two that order the facts, their tags and texts. */
 static enum fz_code
 make_keys(struct sealing *s, struct columns *columns, struct fz_error *err)
 {
@@ -363,6 +410,8 @@ make_keys(struct sealing *s, struct columns *columns, struct fz_error *err)
         code = read_facts(s, names, 2, s->keys, err);
     if (code == FZ_OK)
         code = make_tags(s, columns, err);
+    if (code == FZ_OK)
+        code = make_texts(s, columns, err);
     for (size_t i = 0; code == FZ_OK && i < s->n; i++) {
         s->keys[0][i] -= s->day * STORE_DAY_MS;
         /* Negative keys are random, and would need 8 bytes each. */
@@ -386,11 +435,12 @@ store_columns(const struct sealing *s, struct columns *columns, bool *ret, struc
         code = set_state(tx, s, STORE_DAY_SEALED, ret, err);
     for (int i = 1; code == FZ_OK && *ret && i < STORE_FACT_COLUMNS; i++) {
         const struct sql_value args[] = {sql_int(s->project_id), sql_int(s->day), sql_int(i),
-                                         sql_blob(fz_buffer_span(&columns->blocks[i]))};
+                                         sql_blob(fz_buffer_span(&columns->blocks[i])),
+                                         sql_int(s->sealing)};
         code = sql_exec(tx,
-                        "INSERT INTO fact_columns (project_id, day, field, body) VALUES ($1, $2, "
-                        "$3, $4) ON CONFLICT (project_id, day, field) DO UPDATE SET body = "
-                        "excluded.body",
+                        "INSERT INTO fact_columns (project_id, day, field, body, sealing) VALUES "
+                        "($1, $2, $3, $4, $5) ON CONFLICT (project_id, day, field) DO UPDATE SET "
+                        "body = excluded.body, sealing = excluded.sealing",
                         args, FZ_ARRAY_LEN(args), NULL, err);
     }
     return code == FZ_OK ? sql_commit(&tx, err) : code;
@@ -426,6 +476,8 @@ store_seal_day(struct store *store, const struct store_seal_rules *rules, struct
         code = find_new(&s, now_ms, &found, err);
     if (code == FZ_OK && !found)
         code = find_changed(&s, now_ms, &found, err);
+    if (code == FZ_OK && !found)
+        code = find_old(&s, &found, err);
     ret->is_done = code == FZ_OK && !found;
     if (code != FZ_OK || !found)
         return code;

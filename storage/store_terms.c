@@ -29,6 +29,11 @@ const struct store_term_kind store_term_kinds[STORE_TERMS] = {
     [STORE_TERM_TAG] = {"tag", NULL, 200000, false, false, false},
     [STORE_TERM_FUNCTION] = {"function", NULL, 1000000, true, false, false},
     [STORE_TERM_FILE] = {"file", NULL, 500000, true, false, false},
+    [STORE_TERM_RELEASE] = {"release", NULL, 10000, false, false, false},
+    [STORE_TERM_OS_BUILD] = {"os_build", NULL, 10000, false, false, false},
+    [STORE_TERM_MACH] = {"mach", NULL, 1000, false, false, false},
+    [STORE_TERM_CODE] = {"code", NULL, 10000, false, false, false},
+    [STORE_TERM_FORMAT] = {"format", NULL, 1000, false, false, false},
 };
 
 /* ---- the cache ---- */

@@ -26,6 +26,11 @@ enum store_term {
     STORE_TERM_TAG, /* "name=value" */
     STORE_TERM_FUNCTION,
     STORE_TERM_FILE,
+    STORE_TERM_RELEASE, /* these and what follows: of sealed days only (store_fact_texts.h) */
+    STORE_TERM_OS_BUILD,
+    STORE_TERM_MACH,
+    STORE_TERM_CODE,
+    STORE_TERM_FORMAT,
     STORE_TERMS
 };
 

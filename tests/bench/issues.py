@@ -266,10 +266,15 @@ def fill(to, maker):
     fill_versions(to, maker, texts)
     say("reports")
     maker.rng = random.Random(1)
+    builds = {system: f"{19 + i // 5}{'ABCDE'[i % 5]}150" for i, system in enumerate(maker.systems)}
+    codes = [("EXC_BAD_ACCESS", "KERN_INVALID_ADDRESS"), ("EXC_BAD_ACCESS", "KERN_PROTECTION_FAILURE"),
+             ("EXC_BREAKPOINT", "EXC_ARM_BREAKPOINT"), ("EXC_CRASH", None)]
     to.fill("reports", ("key", "project_id", "id", "body_sha256", "transient", "status", "format", "received_ms", "timestamp_ms",
-                        "n_processed", "is_grouped", "kind", "app_version", "device_model", "os_name", "os_version", "user_id"),
+                        "n_processed", "is_grouped", "kind", "app_version", "device_model", "os_name", "os_version", "user_id", "release", "os_build", "mach",
+                        "code"),
             ((row[2], project, f"{row[2]:032x}", f"{row[2]:064x}", 0, "symbolicated", "framezero", row[1], row[1] - 1000, 1, 1,
-              "crash", texts[row[5]][0], texts[row[7]][0], "iOS", texts[row[6]][1], texts[row[4]][0])
+              "crash", texts[row[5]][0], texts[row[7]][0], "iOS", texts[row[6]][1], texts[row[4]][0],
+              "com.acme.shop@" + "+".join(texts[row[5]]), builds[row[6]], *codes[row[2] % 4])
              for row in maker.facts()))
     to.fill("fact_tags", ("term_id", "received_ms", "report_key", "project_id"),
             ((maker.tags[row[2] % 5 == 0], row[1], row[2], project) for row in maker.facts() if row[2] % 3 == 0))

@@ -106,10 +106,13 @@ static void
 make_row_values(struct list_case *m, struct values *v)
 {
     static const char *const oses[] = {"22B83", "21H16", NULL};
+    static const char *const codes[] = {"KERN_INVALID_ADDRESS", "0x8badf00d", NULL};
+    static const char *const releases[] = {"shop@4.2+7", "shop@4.10", NULL};
     static const char *const runs[] = {"run-1", "run-2", NULL};
     add_fact(m, STORE_FIELD_OS_BUILD, NULL, put(v, "os_build", PICK(oses)), 0);
-    add_fact(m, STORE_FIELD_RELEASE, NULL, put(v, "release", pick(2) ? "shop@4.2+7" : NULL), 0);
+    add_fact(m, STORE_FIELD_RELEASE, NULL, put(v, "release", PICK(releases)), 0);
     add_fact(m, STORE_FIELD_MACH, NULL, put(v, "mach", pick(2) ? "EXC_BAD_ACCESS" : NULL), 0);
+    add_fact(m, STORE_FIELD_CODE, NULL, put(v, "code", PICK(codes)), 0);
     add_fact(m, STORE_FIELD_RUN, NULL, put(v, "run_id", PICK(runs)), 0);
     add_fact(m, STORE_FIELD_FORMAT, NULL, "framezero", 0);
     add_fact(m, STORE_FIELD_ID, NULL, m->id, 0);
@@ -261,7 +264,8 @@ const char *const list_case_words[] = {
     "reason:\"isn't c:\\\\\"", "selector", "-selector", "checkout", "\"range\"", "user:bert", "user:*@acme.com",
     "-has:user", "user:\"Cy Lee\"", "tag.channel:beta", "tag.channel:store", "-tag.channel:=store",
     "has:user", "has:device", "has:exception", "has:reason", "has:tag.plan", "tag.PLAN:a=*", "-has:tag.channel", "tag.plan:*r*", "os_build:22B83", "-os_build:22*",
-    "release:shop*", "-has:release", "mach:exc_bad_access", "run:run-1", "-run:run-1", "format:framezero",
+    "release:shop*", "-has:release", "release:shop@4.10", "-release:shop@4.10", "release:shop@9", "has:os_build", "code:kern*",
+    "code:=kern_invalid_address", "-has:code", "-code:0x8BADF00D", "-has:mach", "has:format", "mach:exc_bad_access", "run:run-1", "-run:run-1", "format:framezero",
     "-format:framezero", "issue:1", "-issue:1,2", "has:issue", "-has:issue", "is:open", "is:resolved",
     "-is:resolved", "is:new", "is:unassigned", "assignee:ann", "-has:assignee", "first_seen:>2026-10-26",
     "seen:<7d", "since:14d", "until:2026-11-10", "received:>=2026-11-01", "-received:>2026-11-05",
@@ -277,9 +281,12 @@ make_query(struct contract *c, char *text, size_t size)
     struct store_query query;
     uint32_t n = 1 + pick(3);
     *text = '\0';
-    for (uint32_t i = 0; i < n; i++)
-        snprintf(text + strlen(text), size - strlen(text), "%s%s", i ? " " : "",
-                 list_case_words[pick((uint32_t)list_case_n_words)]);
+    for (uint32_t i = 0; i < n; i++) {
+        const char *word = list_case_words[pick((uint32_t)list_case_n_words)];
+        /* A start may be there once only. */
+        if (!strstr(text, word))
+            snprintf(text + strlen(text), size - strlen(text), "%s%s", i ? " " : "", word);
+    }
     assert_ok(c, query_parse(fz_span_cstr(text), list_case_now, &c->arena, &query, &c->err));
     return query;
 }

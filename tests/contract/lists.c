@@ -160,6 +160,36 @@ test_damaged(void **state)
     store_set_fact_cache(c->store, NULL);
 }
 
+/* Columns of reports' texts that a version before left out, or left as they were when it sealed the day; and texts beyond the limit. */
+static void
+test_texts(void **state)
+{
+    struct contract *c = *state;
+    static const char *const changes[] = {
+        "DELETE FROM fact_columns WHERE field >= 20 AND day % 2 = 0",
+        "UPDATE fact_columns SET body = (SELECT o.body FROM fact_columns o WHERE o.project_id = "
+        "fact_columns.project_id AND o.day = fact_columns.day AND o.field = 24) WHERE field >= 20",
+        "UPDATE fact_days SET sealing = sealing / 2 + 1 WHERE day % 2 = 1"};
+    list_case_seed(11);
+    struct list_case *all = list_case_make(c);
+    int64_t n = seal(c, 1);
+    for (size_t i = 0; i < FZ_ARRAY_LEN(changes); i++)
+        contract_sql(c, changes[i], changes[i]);
+    list_case_check(c, all, QUERIES / 4);
+    assert_int_equal(contract_count(c, "SELECT count(*) FROM fact_days WHERE state = 1"), n);
+    assert_int_equal(seal(c, 1), n);
+    assert_int_equal(
+        contract_count(c,
+                       "SELECT count(*) FROM fact_columns c JOIN fact_days d ON d.day = c.day AND "
+                       "d.sealing = c.sealing WHERE c.field >= 20"),
+        5 * n);
+    list_case_check(c, all, QUERIES / 4);
+    contract_sql(
+        c, "UPDATE terms SET text = '(other)' WHERE text IN ('shop@4.10', 'KERN_INVALID_ADDRESS')",
+        "UPDATE terms SET text = '(other)' WHERE text IN ('shop@4.10', 'KERN_INVALID_ADDRESS')");
+    list_case_check(c, all, QUERIES / 4);
+}
+
 /* Of the one issue, which the list of reports agrees with. */
 static int
 count_of(struct contract *c, const char *text)
@@ -458,6 +488,7 @@ contract_run_lists(void)
         contract_test(test_not_opened),
         contract_test(test_kept_partly),
         contract_test(test_damaged),
+        contract_test(test_texts),
         contract_test(test_changed),
         contract_test(test_plans),
         contract_test(test_text_plan),
