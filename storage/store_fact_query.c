@@ -55,8 +55,7 @@ static void
 add_part(struct store_fact_condition *to, const struct store_fact_part *part)
 {
     /* What nothing has the text of needs no look. */
-    if (part->ids.n || part->kind == STORE_FACTS_KNOWN || part->kind == STORE_FACTS_TEXT ||
-        part->kind == STORE_FACTS_ROW)
+    if (part->ids.n || part->kind == STORE_FACTS_KNOWN)
         to->parts[to->n++] = *part;
 }
 
@@ -164,31 +163,6 @@ add_titles(struct store_fact_query *facts, struct store_fact_condition *to, stru
     return code;
 }
 
-/* A condition about the report's row; sealed days have a column of some of its texts. */
-static enum fz_code
-add_row(struct store_fact_query *facts, struct store_fact_condition *to, struct fz_error *err)
-{
-    const struct store_fact_text *text = store_fact_text_of(to->source->field);
-    struct store_fact_part part = {.kind = STORE_FACTS_ROW};
-    bool has_column = false;
-    enum fz_code code =
-        text ? store_fact_text_can(facts->store, facts->project_id, text, &has_column, err) : FZ_OK;
-    if (code == FZ_OK && has_column) {
-        const struct store_term_place place = {text->term, STORE_PART_TEXT};
-        part.kind = STORE_FACTS_TEXT;
-        part.column = text->name;
-        part.is_present = to->source->op == STORE_OP_PRESENT;
-        if (!part.is_present)
-            code = find_terms(facts, to, &place, &part.ids, err);
-        store_ids_sort(&part.ids);
-    }
-    facts->has_texts |= has_column;
-    facts->needs_reports |= !has_column;
-    if (code == FZ_OK)
-        add_part(to, &part);
-    return code;
-}
-
 static enum fz_code
 resolve(struct store_fact_query *facts, struct store_fact_condition *to, struct fz_error *err)
 {
@@ -200,7 +174,7 @@ resolve(struct store_fact_query *facts, struct store_fact_condition *to, struct 
     if (field == STORE_FIELD_STATUS && !facts->for_reports)
         return add_numbers(facts, to, "status", err);
     if (!place->places[0].term)
-        return add_row(facts, to, err);
+        return store_fact_query_row(facts, to, err);
     if (field == STORE_FIELD_TEXT)
         code = find_all(facts, to, err);
     if (code == FZ_OK && place->by_stack)
@@ -398,6 +372,21 @@ append_condition(const struct store_fact_query *facts, struct store_sql *q,
     fz_buffer_char(&q->text, ')');
 }
 
+/*
+ * The rows of reports, too. In a range of time those are read by that range as well: PostgreSQL joins both by a hash, four times as
+ * fast as it looks up the row of each fact in the partitions of reports.
+ */
+static void
+append_join(const struct store_fact_query *facts, struct store_sql *q)
+{
+    fz_buffer_printf(&q->text, " %sJOIN reports r ON r.key = f.report_key",
+                     facts->for_reports ? "" : "LEFT ");
+    if (facts->driver)
+        return;
+    store_sql_add(q, " AND r.project_id = ? AND r.transient = 0", sql_int(facts->project_id));
+    append_range(facts, q, "r.received_ms");
+}
+
 void
 store_fact_query_from(const struct store_fact_query *facts, struct store_sql *q)
 {
@@ -406,8 +395,7 @@ store_fact_query_from(const struct store_fact_query *facts, struct store_sql *q)
     bool joins = facts->needs_reports || facts->has_texts;
     fz_buffer_text(&q->text, " FROM facts f");
     if (joins)
-        fz_buffer_printf(&q->text, " %sJOIN reports r ON r.key = f.report_key",
-                         facts->for_reports ? "" : "LEFT ");
+        append_join(facts, q);
     fz_buffer_printf(&q->text, " WHERE %sf.project_id = ", by_key ? "" : q->driver->no_index);
     store_sql_arg(q, sql_int(facts->project_id));
     append_range(facts, q, "f.received_ms");

@@ -109,6 +109,10 @@ FZ_MUST_CHECK enum fz_code store_fact_query_variants(struct store_fact_query *fa
 FZ_MUST_CHECK enum fz_code store_fact_query_versions(struct store_fact_query *facts,
                                                      const struct store_ids *versions,
                                                      struct fz_error *err);
+/* Resolve a condition about the row of a report, to->source (store_fact_row.c). */
+FZ_MUST_CHECK enum fz_code store_fact_query_row(struct store_fact_query *facts,
+                                                struct store_fact_condition *to,
+                                                struct fz_error *err);
 /* Choose the index: by how many facts each condition leaves. */
 FZ_MUST_CHECK enum fz_code store_fact_query_plan(struct store_fact_query *facts,
                                                  struct fz_error *err);
@@ -143,6 +147,10 @@ FZ_MUST_CHECK enum fz_code store_issues_get(struct store *store, int64_t project
                                             struct store_issue **ret, struct fz_error *err);
 
 /* ---- rows of reports (store_report_row.c) ---- */
+
+/* Append "FROM report_ids k WHERE ..." with a condition about ids, without its negation; $1 is the project. False: it is not about
+ * whole ids or their beginnings, and nothing was appended. */
+bool store_report_ids(struct store_sql *q, const struct store_condition *condition);
 
 /* Append a condition about the columns of a report's row, `alias` "r." or "", with its negation. Not about issues, and not a
  * comparison of versions. */

@@ -86,6 +86,46 @@ image_condition(struct store_sql *q, const struct store_condition *condition, co
     fz_buffer_text(&q->text, "))");
 }
 
+bool
+store_report_ids(struct store_sql *q, const struct store_condition *condition)
+{
+    if (condition->op == STORE_OP_PRESENT || condition->n_values == 0)
+        return false;
+    for (size_t i = 0; i < condition->n_values; i++) {
+        if (condition->op == STORE_OP_WILDCARD && condition->values[i].any_before)
+            return false;
+    }
+    fz_buffer_text(&q->text, "FROM report_ids k WHERE k.project_id = $1 AND k.transient = 0 AND (");
+    for (size_t i = 0; i < condition->n_values; i++) {
+        const struct store_query_value *value = &condition->values[i];
+        /* Ids are lower-case hex digits: 'g' follows all that begin so, in any collation. */
+        const char *end = fz_arena_printf(q->arena, "%sg", value->text);
+        bool is_part = condition->op == STORE_OP_WILDCARD && value->any_after;
+        fz_buffer_text(&q->text, i ? " OR " : "");
+        store_sql_add(q, is_part ? "(k.id >= ?" : "(k.id = ?", sql_text(value->text));
+        if (is_part)
+            store_sql_add(q, " AND k.id < ?",
+                          end ? sql_text(end) : (struct sql_value){.kind = SQL_BAD});
+        fz_buffer_char(&q->text, ')');
+    }
+    fz_buffer_char(&q->text, ')');
+    return true;
+}
+
+/* Rows have no index of ids on PostgreSQL, where months would need one each. */
+static bool
+id_condition(struct store_sql *q, const struct store_condition *condition, const char *alias)
+{
+    size_t len = q->text.len;
+    fz_buffer_printf(&q->text, "%skey IN (SELECT k.key ", alias);
+    if (store_report_ids(q, condition)) {
+        fz_buffer_char(&q->text, ')');
+        return true;
+    }
+    q->text.len = len;
+    return false;
+}
+
 static void
 text_condition(struct store_sql *q, const struct store_condition *condition, const char *alias)
 {
@@ -127,7 +167,8 @@ store_report_condition(struct store_sql *q, const struct store_condition *condit
     } else if (field == STORE_FIELD_RECEIVED) {
         fz_buffer_printf(&q->text, "%sreceived_ms", alias);
         store_sql_compare(q, condition->op, condition->values[0].number);
-    } else {
+    } else if (field != STORE_FIELD_ID || condition->is_negated ||
+               !id_condition(q, condition, alias)) {
         text_condition(q, condition, alias);
     }
     fz_buffer_text(&q->text, condition->is_negated ? ", FALSE)" : ")");

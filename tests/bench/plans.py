@@ -34,16 +34,11 @@ SMALL = {
 
 
 # Requests that read a whole table, and why that is so. One that does not any more is a failure, too: it leaves this list.
-NO_FACT = "nothing but the row of a report has it, and no index of reports: docs/performance.md"
 OPPOSITE = "nearly all reports are so, and nothing but their rows says it"
 KNOWN = {
-    r"(issues|reports) (has:)?(release|os_build|mach|code)\b.*": NO_FACT,
-    r"issues format:.*|issues has:format": NO_FACT,
-    r"(issues|reports) has:run|reports -has:crashed": NO_FACT,
-    r"issues id:.*": "the issue of one report: facts do not have ids",
+    r"(issues|reports) has:run|reports -has:crashed": "nothing but the row of a report has it, and no index of reports",
     r"issues (has:)?crashed.*": "the time of a crash is in no fact",
-    r"issues -(has:)?(release|os_build|format|mach|code|run|image|uuid|id|crashed)\b.*": OPPOSITE,
-    r"reports -(has:)?format.*": "it has none of the reports",
+    r"issues -(has:)?(run|image|uuid|crashed)\b.*": OPPOSITE,
     r"reports by timestamp since:.*": "the oldest crashes first are not the reports received of late",
     r"person.*": "a user's reports are also those that have no facts yet",
     r"retention.*": "it counts all that there is; only admins ask, and rarely",

@@ -442,12 +442,26 @@ check_issues(struct contract *c, struct list_case *all, const struct store_query
         fail_msg("%s: %zu issues of %zu", text, n, n_want);
 }
 
+/* Of one report, or of those whose ids begin so. */
+static struct store_query
+make_id_query(struct contract *c, const struct list_case *all, char *text, size_t size)
+{
+    static const int lengths[] = {1, 2, 4, 32};
+    struct store_query query;
+    int len = PICK(lengths);
+    snprintf(text, size, "%sid:%.*s%s%s", pick(3) ? "" : "-", len, all[pick(REPORTS)].id,
+             len < 32 ? "*" : "", pick(2) ? " version:4.2,4.10" : "");
+    assert_ok(c, query_parse(fz_span_cstr(text), list_case_now, &c->arena, &query, &c->err));
+    return query;
+}
+
 void
 list_case_check(struct contract *c, struct list_case *all, int n_queries)
 {
     char text[400];
     for (int i = 0; i < n_queries; i++) {
-        struct store_query query = make_query(c, text, sizeof(text));
+        struct store_query query = i % 8 == 7 ? make_id_query(c, all, text, sizeof(text))
+                                              : make_query(c, text, sizeof(text));
         if (i == 0)
             query.n = 0;
         check_reports(c, all, &query, text);
