@@ -173,7 +173,7 @@ store_fact_filter_apply(const struct store_fact_filter *filter,
         bool is_one = condition->n == 1 && part->column != STORE_FACT_TAG_IDS;
         bool is_plain = is_one && part->bits;
         if (is_one && !part->is_known && part->ids.n == 0)
-            n = condition->is_negated ? n : 0; /* texts that none of the sealed days has */
+            n = condition->is_negated ? n : 0; /* no sealed day has the text */
         else
             n = is_plain ? keep_bits(part, &columns[part->column], condition->is_negated, at, n)
                          : keep(part, condition, columns, tag_starts, at, n);

@@ -383,7 +383,8 @@ append_join(const struct store_fact_query *facts, struct store_sql *q)
                      facts->for_reports ? "" : "LEFT ");
     if (facts->driver)
         return;
-    store_sql_add(q, " AND r.project_id = ? AND r.transient = 0", sql_int(facts->project_id));
+    store_sql_add(q, " AND r.project_id = ? AND r.received_ms = f.received_ms AND r.transient = 0",
+                  sql_int(facts->project_id));
     append_range(facts, q, "r.received_ms");
 }
 

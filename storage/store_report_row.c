@@ -95,7 +95,7 @@ store_report_ids(struct store_sql *q, const struct store_condition *condition)
         if (condition->op == STORE_OP_WILDCARD && condition->values[i].any_before)
             return false;
     }
-    fz_buffer_text(&q->text, "FROM report_ids k WHERE k.project_id = $1 AND k.transient = 0 AND (");
+    fz_buffer_text(&q->text, "FROM report_ids k WHERE k.project_id = $1 AND (");
     for (size_t i = 0; i < condition->n_values; i++) {
         const struct store_query_value *value = &condition->values[i];
         /* Ids are lower-case hex digits: 'g' follows all that begin so, in any collation. */

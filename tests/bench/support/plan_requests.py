@@ -27,7 +27,7 @@ VALUES = {
     "mach": ("EXC_BAD_ACCESS", "EXC_"), "code": ("KERN_INVALID_ADDRESS", "KERN_"), "function": ("Screen17", "-[Screen17"),
     "file": ("Screen17", "/src/Screen1"), "reason": ("selector", "unrecognized"), "text": ('"unrecognized selector"', None),
     "user": ("user-000017", "user-0000"), "tag": ("channel=store", "channel=st"), "run": ("r-1", "r-"), "image": ("Shop", "Sh"),
-    "uuid": ("4c4c442e55553144a1387743844373d8", None), "id": (f"{77:032x}", f"{0:020x}"), "received": ("24h", None),
+    "uuid": ("4c4c442e55553144a1387743844373d8", None), "id": (f"{77:032x}", f"{77:032x}"[:31]), "received": ("24h", None),
     "crashed": ("24h", None), "variant": ("7", None), "issue": ("7", None), "is": ("open", None), "assignee": ("ann", "an"),
     "first_seen": ("7d", None), "last_seen": ("7d", None), "introduced": ("6.5", "6."), "fixed": ("6.5", "6."),
     "since": ("24h", None), "until": ("24h", None),
