@@ -18,7 +18,8 @@ import sys
 LABELS = "^(unit|golden|fuzz|unwind|variables)$"
 # A child that has locked itself in cannot write its counts, and is ended when it tries.
 NOT = r"^(sandbox\.ways|unit\.child_process)$"
-SERVERS = r"^e2e\.(http_framing|http_limits|http_callers|http_streams|events|answers|budgets|upload_folder|commands|alerts|oidc)$"
+SERVERS = (r"^(e2e\.(http_framing|http_limits|http_callers|http_streams|events|answers|budgets|upload_folder|commands|alerts|oidc)"
+           r"|contract\.blobs_small)$")
 PARSERS = ("base", "base/json", "base/net", "server/group", "server/http", "server/ingest", "server/protocol", "server/query",
            "server/scrub", "symbolicator/archive", "symbolicator/demangle", "symbolicator/dwarf", "symbolicator/index",
            "symbolicator/macho", "symbolicator/unwind", "symbolicator/variables")
