@@ -379,6 +379,8 @@ def main():
     parser.add_argument("--soak", type=int, default=0, help="minutes")
     parser.add_argument("--json", help="write the figures to this file")
     args = parser.parse_args()
+    if args.peer and args.database:
+        parser.error("--peer: the two builds would share the database; compare them on SQLite, or run each on an empty one")
     if args.work:
         os.makedirs(args.work, exist_ok=True)
     tools = pathlib.Path(args.framezero).resolve().parent
