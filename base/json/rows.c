@@ -5,12 +5,13 @@
  *   {"addr":4362092648,"name":"Demo"}     {"addr":   4362092648   ,"name":   "Demo"   }
  *   {"addr":4362092712,"name":"Demo"}     the same   4362092712   the same   the same }
  *
- * What is inside of items that are not flat is passed over by counting brackets.
+ * Items that are not flat are passed over.
  */
 #include "base/json/rows.h"
 
 #include <string.h>
 
+#include "base/json/value_end.h"
 #include "base/text.h"
 
 /* Before the text of an array that was left: a NUL, and how many items it has. */
@@ -92,16 +93,6 @@ skip_space(struct fz_span text, size_t at)
     return at < text.len && text.data[at] > ' ' ? at : json_space_end(text, at);
 }
 
-/* Past the string at `at`. */
-static size_t
-string_end(struct fz_span text, size_t at)
-{
-    size_t end = json_find_special(text, at + 1);
-    while (end < text.len && text.data[end] == '\\')
-        end = text.len - end > 2 ? json_find_special(text, end + 2) : text.len;
-    return end < text.len ? end + 1 : end;
-}
-
 /* Past the number or word at `at`. */
 static size_t
 word_end(struct fz_span text, size_t at)
@@ -109,30 +100,6 @@ word_end(struct fz_span text, size_t at)
     while (at < text.len && text.data[at] > ' ' && text.data[at] != ',' && text.data[at] != ']' &&
            text.data[at] != '}')
         at++;
-    return at;
-}
-
-/* Past the value at `at`. */
-static size_t
-value_end(struct fz_span text, size_t at)
-{
-    size_t depth = 0;
-    do {
-        if (at == text.len)
-            break;
-        uint8_t c = text.data[at];
-        if (c == '"') {
-            at = string_end(text, at);
-        } else if (c == '[' || c == '{' || c == ']' || c == '}') {
-            if (c == '[' || c == '{')
-                depth++;
-            else
-                depth--;
-            at++;
-        } else {
-            at = depth ? at + 1 : word_end(text, at);
-        }
-    } while (depth > 0);
     return at;
 }
 
@@ -336,7 +303,10 @@ json_rows_next(struct json_rows *rows)
     }
     row->is_flat = end > 0;
     if (!end)
-        end = value_end(text, at);
+        end = json_value_end(text, at);
+    /* The text was cut. */
+    if (end > text.len)
+        end = text.len;
     row->text = fz_span_make(text.data + at, end - at);
     rows->pos = end;
     return true;

@@ -1,5 +1,7 @@
 #include "base/json/walk.h"
 
+#include "base/json/value_end.h"
+
 static bool
 is_space(uint8_t c)
 {
@@ -12,72 +14,6 @@ skip_space(struct fz_span text, size_t pos)
     while (pos < text.len && is_space(text.data[pos]))
         pos++;
     return pos;
-}
-
-/* The position after the closing quote of the string that opens at `pos`; text.len + 1 if it does
- * not close. */
-static size_t
-string_end(struct fz_span text, size_t pos)
-{
-    size_t at = pos + 1;
-    for (;;) {
-        if (at >= text.len)
-            return text.len + 1;
-        const uint8_t *quote = memchr(text.data + at, '"', text.len - at);
-        /* The text was cut in the middle of a string. */
-        if (!quote)
-            return text.len + 1;
-        size_t end = (size_t)(quote - text.data);
-        /* The quote is a character of the string if an odd number of backslashes precedes it. */
-        /* Backslashes may be escaped themselves, so their number decides. */
-        size_t slashes = end;
-        while (slashes > at && text.data[slashes - 1] == '\\')
-            slashes--;
-        at = end + 1;
-        if ((end - slashes) % 2 == 0)
-            return at;
-    }
-}
-
-/* Inside brackets, all other bytes are passed over. */
-static const bool is_structural[256] = {
-    ['"'] = true, ['{'] = true, ['}'] = true, ['['] = true, [']'] = true};
-
-/* The position after the value at `pos`; text.len + 1 if the text ends inside it. */
-static size_t
-value_end(struct fz_span text, size_t pos)
-{
-    size_t depth = 0;
-    while (pos < text.len) {
-        uint8_t c = text.data[pos];
-        /* An indented report is mostly spaces, and each of its levels is walked by itself. */
-        if (depth > 0 && !is_structural[c]) {
-            do
-                pos++;
-            while (pos < text.len && !is_structural[text.data[pos]]);
-            continue;
-        }
-        if (c == '"') {
-            pos = string_end(text, pos);
-            /* A string alone is the whole value. */
-            if (depth == 0 || pos > text.len)
-                return pos;
-            continue;
-        }
-        if (c == '{' || c == '[') {
-            depth++;
-        } else if (c == '}' || c == ']') {
-            /* A bracket that closes what is around the value ends it. */
-            if (depth == 0)
-                return pos;
-            if (--depth == 0)
-                return pos + 1;
-        } else if (depth == 0 && (c == ',' || is_space(c))) {
-            return pos;
-        }
-        pos++;
-    }
-    return text.len + 1;
 }
 
 static struct json_walk
@@ -113,7 +49,7 @@ next_key(const struct json_walk *walk, struct fz_span *ret_key, size_t *ret_valu
         pos = skip_space(text, pos + 1);
     if (pos >= text.len || text.data[pos] != '"')
         return false;
-    size_t key = pos + 1, key_end = string_end(text, pos);
+    size_t key = pos + 1, key_end = json_string_end(text, pos);
     if (key_end > text.len)
         return false;
     pos = skip_space(text, key_end);
@@ -132,7 +68,7 @@ json_walk_next(struct json_walk *walk, struct json_member *ret)
     walk->pos = text.len;
     if (!found)
         return false;
-    size_t end = value_end(text, pos);
+    size_t end = json_value_end(text, pos);
     /* The head of a body is enough to detect its format, so the last value may be cut. */
     ret->complete = end <= text.len;
     if (!ret->complete)
@@ -161,7 +97,7 @@ json_walk_next_item(struct json_walk *walk, struct json_member *ret)
     walk->pos = text.len;
     if (pos >= text.len || text.data[pos] == ']')
         return false;
-    size_t end = value_end(text, pos);
+    size_t end = json_value_end(text, pos);
     ret->complete = end <= text.len;
     if (!ret->complete)
         end = text.len;
@@ -179,7 +115,7 @@ json_walk_compact(struct fz_span json, struct fz_buffer *out)
     size_t start = 0, pos = 0;
     while (pos < json.len) {
         if (json.data[pos] == '"') {
-            pos = string_end(json, pos);
+            pos = json_string_end(json, pos);
         } else if (!is_space(json.data[pos])) {
             pos++;
         } else {
