@@ -7,6 +7,9 @@
 #ifndef WORKER_JOB_H
 #define WORKER_JOB_H
 
+#include <pthread.h>
+#include <stdatomic.h>
+
 #include "server/children/process.h"
 #include "server/process/trim.h"
 #include "server/worker/worker.h"
@@ -76,9 +79,14 @@ struct worker_project {
     struct store_project row;
 };
 
-/* Of worker_dictionary(): when it looks again, and the project that it looked at. */
+/* Of worker_dictionary(): its thread, and when the next one begins. */
 struct worker_dictionary {
-    int64_t due_ms, after;
+    int64_t due_ms; /* monotonic */
+    const char *database_url;
+    bool is_started; /* and was not waited for yet */
+    pthread_t thread;
+    enum fz_code code; /* of the thread, once it has ended */
+    atomic_bool is_ended, is_stopping;
 };
 
 /* What worker_seal() has done since it was logged last. */
@@ -166,8 +174,10 @@ FZ_MUST_CHECK enum fz_code job_grouping(const struct proto_issue *issue, int64_t
 bool worker_regroup(struct worker *worker);
 /* Store a day of facts as columns, if it is time; less often while jobs wait. True: there may be more. */
 bool worker_seal(struct worker *worker, bool is_busy);
-/* The same for dictionaries: look at one project. */
-bool worker_dictionary(struct worker *worker, bool is_busy);
+/* Train the dictionaries of projects beside the jobs, if it is time. */
+void worker_dictionary(struct worker *worker);
+/* Wait for the one that is being trained; a second or so of CPU time. */
+void worker_dictionary_stop(struct worker *worker);
 
 /* Delete a portion of what projects keep no longer, if it is time; less often while jobs wait. True: there may be more. */
 bool worker_retention(struct worker *worker, bool is_busy);

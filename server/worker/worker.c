@@ -198,7 +198,8 @@ work(struct worker *w, worker_stop_fn stop, void *user, struct fz_error *ret_err
         /* One worker of a server is enough for what no one waits for. */
         bool goes_on = slot <= 0 && worker_seal(w, w->n_held > 0);
         goes_on = (slot <= 0 && worker_retention(w, w->n_held > 0)) || goes_on;
-        goes_on = (slot <= 0 && worker_dictionary(w, w->n_held > 0)) || goes_on;
+        if (slot <= 0)
+            worker_dictionary(w);
         if (w->n_held == 0 && (slot > 0 || !worker_regroup(w)) && !goes_on)
             wait_for_jobs(w);
         while (w->n_held > 0 && !stop(user)) {
@@ -273,6 +274,7 @@ worker_run(const struct worker_config *config, worker_stop_fn stop, void *user,
             config->ready();
         code = work(&w, stop, user, err);
     }
+    worker_dictionary_stop(&w);
     outbox_stop(outbox);
     child_process_stop(&w.child);
     job_files_drop(&w);
