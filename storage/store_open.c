@@ -6,6 +6,7 @@
 
 #include "storage/store_dictionary.h"
 #include "storage/store_migrate.h"
+#include "storage/store_row_security.h"
 
 /* Fold the ledger of report counts once it has more rows than this. */
 static const int64_t COUNT_ROWS = 512;
@@ -25,6 +26,8 @@ store_open(const char *database_url, struct store **ret, struct fz_error *err)
     if (code == FZ_OK)
         /* Before the first query of a schema that may be another. */
         code = store_migrate_check(store->sql, err);
+    if (code == FZ_OK)
+        code = store_row_security_check(store->sql, err);
     if (code == FZ_OK)
         /* The two statements exist from the start, so that no other file has to ask. */
         code = store_set_columns(store, &(struct fz_columns){NULL, 0}, err);

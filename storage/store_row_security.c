@@ -163,6 +163,21 @@ store_row_security_get(struct store *store, struct store_row_security *ret, stru
     return FZ_OK;
 }
 
+enum fz_code
+store_row_security_check(struct sql *sql, struct fz_error *err)
+{
+    int64_t is_subject = 0;
+    enum fz_code code =
+        is_possible(sql) ? sql_number(sql, "SELECT CAST(row_security_active('reports') AS integer)",
+                                      NULL, 0, &is_subject, NULL, err)
+                         : FZ_OK;
+    if (code == FZ_OK && is_subject)
+        return fz_fail(err, FZ_E_DENIED,
+                       "row security is on, and the user of the database does not own the tables, "
+                       "so it would see no row of them: connect as their owner");
+    return code;
+}
+
 /* ---- the role ---- */
 
 struct role {
@@ -226,7 +241,7 @@ make_role(struct sql *sql, struct role *role, struct fz_error *err)
     role->exists = true;
     /* Whoever has made a role may not take it on yet (since PostgreSQL 16). */
     snprintf(text, sizeof(text), "GRANT \"%s\" TO %s", role->name, role->user);
-    if (!role->is_ours && sql_script(sql, text, NULL) != FZ_OK)
+    if (sql_script(sql, text, NULL) != FZ_OK && !role->is_ours)
         return ask_for_role(role, err);
     return FZ_OK;
 }

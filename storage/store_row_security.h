@@ -48,6 +48,8 @@ extern const struct store_row_rule store_row_rules[];
 extern const size_t store_n_row_rules;
 
 struct sql;
+/* Of a new connection. DENIED: policies apply to its user, who is not the tables' owner. */
+FZ_MUST_CHECK enum fz_code store_row_security_check(struct sql *sql, struct fz_error *err);
 /* After migrations: policies of new tables, and others of old ones, if it is on and the rules are not those that were applied. */
 FZ_MUST_CHECK enum fz_code store_row_security_renew(struct sql *sql, struct fz_error *err);
 

@@ -24,20 +24,15 @@ is_name(const char *text)
     return *text && text[strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789_")] == '\0';
 }
 
-/* *ret_role: "" if row security is off. *ret_is_subject: the policies apply to the connection as it is. */
+/* *ret_role: "" if row security is off. */
 static enum fz_code
-find_role(struct sql *sql, char *ret_role, size_t size, bool *ret_is_subject, struct fz_error *err)
+find_role(struct sql *sql, char *ret_role, size_t size, struct fz_error *err)
 {
     FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
-    enum fz_code code = sql_query_once(
-        sql, "SELECT role, CAST(row_security_active('reports') AS integer) FROM row_security", NULL,
-        0, &rows, err);
+    enum fz_code code = sql_query_once(sql, "SELECT role FROM row_security", NULL, 0, &rows, err);
     ret_role[0] = '\0';
-    *ret_is_subject = false;
-    if (sql_row(&rows, &code, err)) {
+    if (sql_row(&rows, &code, err))
         sql_col_copy(&rows, 0, ret_role, size);
-        *ret_is_subject = sql_col_int(&rows, 1) != 0;
-    }
     return code;
 }
 
@@ -46,17 +41,12 @@ sql_pg_confine(struct sql *sql, struct fz_error *err)
 {
     struct sql_pg *pg = sql_pg(sql);
     char text[128];
-    bool is_subject;
     /* Again on a connection that is confined: it may not read the table any more. */
     if (sql->is_confined)
         return FZ_OK;
-    enum fz_code code = find_role(sql, pg->role, sizeof(pg->role), &is_subject, err);
+    enum fz_code code = find_role(sql, pg->role, sizeof(pg->role), err);
     if (code != FZ_OK || !pg->role[0])
         return code;
-    if (is_subject)
-        return fz_fail(err, FZ_E_UNAVAILABLE,
-                       "database: row security is on, and the user of this connection does not own "
-                       "the tables: connect as their owner");
     if (!is_name(pg->role))
         return fz_fail(err, FZ_E_INTERNAL, "database: '%s' is not a role of ours", pg->role);
     snprintf(text, sizeof(text),

@@ -2,6 +2,7 @@
 """Which plan PostgreSQL has for each list, filter and search of the API, and how long each takes.
 
     bench/plans.py [--framezero BIN] [--reports N] [--postgresql URL --work DIR --log FILE] [--rounds N] [--only REGEX] [--json FILE]
+                   [--row-security]
 
 N reports (5 million) as bench/issues.py makes them are in the database, which is one of a throw-away cluster without --postgresql.
 A server answers each request of support/plan_requests.py with auto_explain on, and each plan is checked: no sequential scan of a
@@ -29,7 +30,7 @@ from framezero import Server  # noqa: E402
 # These have a few rows however many reports there are. All others grow, also those of later migrations.
 SMALL = {
     "schema_migrations", "projects", "project_changes", "tokens", "users", "user_roles", "user_identities", "user_links", "filters",
-    "channels", "grouping_versions", "retention", "duties", "queue_clock", "report_counts", "event_marks", "usage",
+    "channels", "row_security", "grouping_versions", "retention", "duties", "queue_clock", "report_counts", "event_marks", "usage",
 }
 
 
@@ -159,6 +160,8 @@ def run(options):
         issues.wait_sealed(database, server)
     finally:
         server.stop()
+    if options.row_security:
+        subprocess.run([options.framezero, "row-security", "on", "--database", options.postgresql], check=True)
     for index in options.drop:
         database.run(f"DROP INDEX {index}")
     if options.pretend > 1:
@@ -197,6 +200,7 @@ def main():
     parser.add_argument("--days", type=int, default=issues.DAYS, help="that the reports came in; fewer make a small database")
     parser.add_argument("--drop", nargs="*", default=[], help="indexes that are dropped first, to see what fails then")
     parser.add_argument("--pretend", type=int, default=1, help="the planner is told that there are so many times as many rows")
+    parser.add_argument("--row-security", action="store_true", help="turn it on first (docs/security.md)")
     parser.add_argument("--only", default="", help="a regular expression: only the requests with such names")
     parser.add_argument("--json")
     options = parser.parse_args()

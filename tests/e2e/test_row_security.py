@@ -116,6 +116,13 @@ class RowSecurity(Case):
         self.assertIn("policies do not apply", self.security("on").stderr)
         psql(self.mighty, f"ALTER ROLE {self.name}_requests NOBYPASSRLS")
         self.turn("on")
+        # Whoever does not own the tables would see no rows, which must not look like an empty database.
+        other = f"{self.name}_other"
+        psql(self.mighty, f"CREATE ROLE {other} LOGIN", f"GRANT ALL ON ALL TABLES IN SCHEMA public TO {other}")
+        url = urllib.parse.urlsplit(self.mighty)._replace(netloc=other + "@").geturl()
+        done = subprocess.run([BINARY, "project", "list", "--database", url], timeout=60, capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("connect as their owner", done.stderr)
         # Without the role, as after a restore elsewhere: nothing is answered without the barrier, and a server does not start.
         self.server.terminate()
         psql(self.mighty, f"DROP OWNED BY {self.name}_requests", f"DROP ROLE {self.name}_requests")

@@ -32,6 +32,7 @@ TESTS = {
     **{f"contract {group}": (("contract_store",), [DEV + "tests/contract/contract_store", group])
        for group in ("jobs", "queue", "reports", "unblock", "processes", "migrate", "dictionaries")},
     "contract months": (("contract_store",), [WITH_POSTGRESQL, DEV + "tests/contract/contract_store", "postgresql", "months"]),
+    "contract row security": (("contract_store",), [WITH_POSTGRESQL, DEV + "tests/contract/contract_store", "postgresql", "row_security"]),
     "unit protocol": (("test_protocol",), [DEV + "tests/unit/test_protocol"]),
     "power": (SERVER, POWER),
     "migrations": (SERVER, ["tests/faults/test_migrations.py", "--framezero", DEV + "server/framezero", "--kill-shim",
@@ -40,6 +41,7 @@ TESTS = {
                        DEV + "tests/e2e/libclock_shim.so"]),
     "blobs": (SERVER, ["tests/e2e/test_blobs.py", "--framezero", DEV + "server/framezero", "Blobs.test_deleted_while_sent_again"]),
     "replica": (SERVER, [WITH_POSTGRESQL, "tests/e2e/test_replica.py", "--framezero", DEV + "server/framezero"]),
+    "row security": (SERVER, [WITH_POSTGRESQL, "tests/e2e/test_row_security.py", "--framezero", DEV + "server/framezero"]),
     "symbols": (SERVER, ["tests/e2e/test_symbols.py", "--framezero", DEV + "server/framezero", "Way.test_report_first"]),
     "ledger, the database": (SERVER, [WITH_POSTGRESQL, *LEDGER, "--kills", "12", "--only", "immediate,postmaster"]),
     "ledger, workers at their commits": (SERVER, [*LEDGER, "--kills", "30", "--only", "wal_sync_before"]),
@@ -174,6 +176,17 @@ MUTANTS = [
      [("server/api/api_replica.c", "           has_ms > atomic_load(slot_of(replica->senders, http_token_id(request))) &&\n"
        "           has_ms > atomic_load(slot_of(replica->projects, http_project_id(request)));",
        "           has_ms > http_token_id(request) - INT64_MAX;")], "replica"),
+    ("requests see all projects",
+     [("server/api/api_call.c", "route && route->sees_all", "route")], "row security"),
+    ("the project of a transaction that was taken back stays",
+     [("storage/sql/postgresql.c", "    sql_pg_has_settings(sql, false); /* they may have been made in it */\n", "")],
+     "contract row security"),
+    ("a connection that was lost sees all projects",
+     [("storage/sql/sql.c", "    if (code == FZ_OK && sql->to_confine && sql->driver->confine)\n        code = sql->driver->confine(sql, err);\n", "")],
+     "contract row security"),
+    ("a table without a policy",
+     [("storage/store_row_security.c", '    {"fact_tags", OWN, all, NULL},\n', '    {"fact_tags", NULL, all, "numbers"},\n')],
+     "contract row security"),
 ]
 
 
