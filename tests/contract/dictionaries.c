@@ -279,6 +279,34 @@ test_damaged(void **state)
     store_close(other);
 }
 
+/* Reports are samples until there are enough, also those that are so large that few of them are 8 MB. */
+static void
+test_large(void **state)
+{
+    enum { AT_ONCE = 10, LARGE = 220 * 1024 };
+    static char bodies[AT_ONCE][LARGE];
+    struct contract *c = *state;
+    for (int i = 0; i < 100; i += AT_ONCE) {
+        struct store_report_new items[AT_ONCE];
+        for (int k = 0; k < AT_ONCE; k++) {
+            size_t len = 0;
+            for (int part = 0; len + SIZE < LARGE; part++) {
+                char kind[16];
+                snprintf(kind, sizeof(kind), "kind-%d", part);
+                make_text(bodies[k] + len, kind, i + k);
+                len += strlen(bodies[k] + len);
+            }
+            items[k] = contract_item(c->project, bodies[k]);
+            items[k].format = "native";
+        }
+        assert_ok(c, contract_insert(c->store, items, AT_ONCE, &c->err));
+    }
+    contract_sql(c, "UPDATE reports SET status = 'partial'",
+                 "UPDATE reports SET status = 'partial'");
+    assert_int_equal(train(c), 1);
+    assert_int_equal(number(c, "SELECT n_samples FROM dictionaries", NULL), 40);
+}
+
 /* A dictionary like `content` with another id, for a format of its own; as the first programs stored it, not compressed. */
 static void
 insert_like(struct contract *c, struct fz_span content, uint32_t id, const char *format)
@@ -339,6 +367,7 @@ contract_run_dictionaries(void)
     const struct CMUnitTest tests[] = {
         contract_test(test_versions), contract_test(test_secrets), contract_test(test_one_user),
         contract_test(test_upgraded), contract_test(test_damaged), contract_test(test_many),
+        contract_test(test_large),
     };
     return cmocka_run_group_tests_name("dictionaries", tests, NULL, NULL);
 }

@@ -221,6 +221,42 @@ test_share(void **state)
     assert_int_equal(pair.len, 0);
 }
 
+/* Images of four systems, one list in each report. ZDICT by itself would try what it has of three of them on the last one. */
+static void
+test_choose(void **state)
+{
+    (void)state;
+    enum { LISTS = 4, LIST = 60 * 1024, N = 4 * LISTS };
+    static char lists[LISTS][LIST];
+    static uint8_t content[STORE_DICTIONARY_BYTES];
+    unsigned random = 5;
+    for (size_t i = 0; i < sizeof(lists); i += 8) {
+        char digits[9];
+        random = random * 1103515245u + 12345;
+        snprintf(digits, sizeof(digits), "%08x", random);
+        memcpy((char *)lists + i, digits, 8);
+    }
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer joined = fz_buffer_make(N * LIST);
+    size_t lens[N];
+    for (size_t i = 0; i < N; i++) {
+        fz_buffer_append(&joined, lists[i * LISTS / N], LIST);
+        lens[i] = LIST;
+    }
+    assert_int_equal(fz_buffer_done(&joined, NULL), FZ_OK);
+    assert_int_equal(store_dictionary_share(&joined, lens, N, NULL), FZ_OK);
+    size_t len = store_dictionary_choose(&joined, lens, N, content);
+    FZ_CLEANUP(store_dictionary_releasep) struct store_dictionary *made = NULL;
+    assert_int_equal(store_dictionary_make(fz_span_make(content, len), &made, NULL), FZ_OK);
+    for (size_t i = 0; i < LISTS; i++) {
+        FZ_CLEANUP(store_freep) void *packed = NULL;
+        size_t packed_len = 0;
+        assert_int_equal(
+            store_pack_with(fz_span_make(lists[i], LIST), made, NULL, &packed, &packed_len, NULL),
+            FZ_OK);
+        assert_true(packed_len < LIST / 20);
+    }
+}
+
 int
 main(void)
 {
@@ -228,6 +264,7 @@ main(void)
         cmocka_unit_test(test_round_trip), cmocka_unit_test(test_damaged),
         cmocka_unit_test(test_bomb),       cmocka_unit_test(test_no_memory),
         cmocka_unit_test(test_dictionary), cmocka_unit_test(test_share),
+        cmocka_unit_test(test_choose),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
