@@ -282,20 +282,20 @@ find_newest(const struct store_fact_query *facts, struct store_ids *ret_keys, st
 }
 
 static enum fz_code
-find_reports(struct details *d, const struct store_query *query, const struct store_ids *variants,
-             struct store_issue_details *ret, struct fz_error *err)
+find_reports(struct details *d, const struct store_ids *variants, struct store_issue_details *ret,
+             struct fz_error *err)
 {
-    struct store_fact_query facts;
+    struct store_fact_query *facts = &d->facts;
     struct store_ids keys = {0};
-    enum fz_code code =
-        store_fact_query_make(d->t.store, d->t.project_id, query, false, d->t.arena, &facts, err);
-    if (code == FZ_OK)
-        code = store_fact_query_variants(&facts, variants, err);
-    if (code == FZ_OK && !facts.is_empty)
-        code = store_fact_query_plan(&facts, err);
-    if (code != FZ_OK || facts.is_empty)
+    enum fz_code code = FZ_OK;
+    /* Of a query with conditions it is ready: count() has used it. */
+    if (d->all_time)
+        code = store_fact_query_variants(facts, variants, err);
+    if (code == FZ_OK && d->all_time && !facts->is_empty)
+        code = store_fact_query_plan(facts, err);
+    if (code != FZ_OK || facts->is_empty)
         return code;
-    code = find_newest(&facts, &keys, err);
+    code = find_newest(facts, &keys, err);
     if (code != FZ_OK || keys.n == 0)
         return code;
     struct store_sql q;
@@ -405,7 +405,7 @@ store_issue_details(struct store *store, int64_t project_id, int64_t number,
     if (code == FZ_OK)
         code = finish(&d, made, err);
     if (code == FZ_OK)
-        code = find_reports(&d, query, &variants, made, err);
+        code = find_reports(&d, &variants, made, err);
     deinit(&d);
     if (code == FZ_OK)
         *ret = *made;

@@ -8,7 +8,10 @@
 
 #include "storage/store_fact_query.h"
 
-enum { TRIGRAM = 3 };
+enum {
+    TRIGRAM = 3,
+    FEW = 10000 /* texts of a field, which are read faster than the index of parts */
+};
 
 static size_t
 n_characters(const char *text)
@@ -100,8 +103,10 @@ find_texts(struct store *store, int64_t project_id, const struct store_term_plac
         store_sql_deinit(&q);
         return found;
     }
+    /* PostgreSQL would look for the part in the texts of all fields, too. */
+    bool is_few = !by_parts && store_term_kinds[place->term].most <= FEW;
     if (place->parts & STORE_PART_TEXT)
-        exprs[n++] = "text";
+        exprs[n++] = is_few ? "(text || '')" : "text";
     if (place->parts & STORE_PART_DETAIL)
         exprs[n++] = "detail";
     if (place->parts & STORE_PART_BOTH)
