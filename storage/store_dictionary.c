@@ -31,15 +31,18 @@ struct store_dictionaries {
     struct store_dictionary
         *kept[STORE_DICTIONARIES_KEPT]; /* counted; the one that was used last is first */
     struct newest newest[NEWEST_KEPT];
-    size_t n_kept, n_newest, next; /* `next` gives its place to a new key */
+    size_t n_kept, most;   /* so many are kept */
+    size_t n_newest, next; /* `next` gives its place to a new key */
 };
 
 struct store_dictionaries *
 store_dictionaries_create(void)
 {
     struct store_dictionaries *set = calloc(1, sizeof(*set));
-    if (set)
-        pthread_mutex_init(&set->lock, NULL);
+    if (!set)
+        return NULL;
+    pthread_mutex_init(&set->lock, NULL);
+    set->most = STORE_DICTIONARIES_READ;
     return set;
 }
 
@@ -74,7 +77,7 @@ static void
 keep(struct store_dictionaries *set, struct store_dictionary *dictionary)
 {
     pthread_mutex_lock(&set->lock);
-    if (set->n_kept == STORE_DICTIONARIES_KEPT)
+    if (set->n_kept == set->most)
         store_dictionary_release(set->kept[--set->n_kept]);
     memmove(&set->kept[1], &set->kept[0], set->n_kept * sizeof(set->kept[0]));
     set->kept[0] = dictionary;
@@ -127,6 +130,7 @@ set_newest(struct store_dictionaries *set, const struct store_dictionary_key *ke
            uint32_t id)
 {
     pthread_mutex_lock(&set->lock);
+    set->most = STORE_DICTIONARIES_KEPT;
     struct newest *one = find_newest(set, key);
     if (!one && set->n_newest < NEWEST_KEPT)
         one = &set->newest[set->n_newest++];

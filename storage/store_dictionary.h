@@ -20,11 +20,12 @@ struct store_dictionaries; /* those in memory */
 
 enum store_dictionary_what { STORE_DICTIONARY_BODY = 1, STORE_DICTIONARY_RESULT = 2 };
 
-/* How large one is at most (its row has a tenth of that, compressed), how many a connection keeps, and for how long it goes on with
- * the newest version that it knows. */
+/* How large one is at most (its row has a tenth of that, compressed), how many a connection keeps that writes with them, or only
+ * reads, of which a server has dozens, and for how long it goes on with the newest version that it knows. */
 enum {
     STORE_DICTIONARY_BYTES = 512 * 1024,
     STORE_DICTIONARIES_KEPT = 24,
+    STORE_DICTIONARIES_READ = 6,
     STORE_DICTIONARY_LOOK_MS = 10 * 1000
 };
 

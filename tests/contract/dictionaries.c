@@ -31,14 +31,20 @@ make_text(char *ret, const char *kind, int number)
 }
 
 static void
-finish(struct contract *c, struct store *store, const char *id, int number)
+finish_as(struct contract *c, struct store *store, const char *id, int number, const char *format)
 {
     char result[SIZE];
     struct store_job job = contract_claim(c, id);
     make_text(result, "result", number);
     const struct store_report_done done = {
-        .status = STORE_REPORT_PARTIAL, .format = "native", .result = fz_span_cstr(result)};
+        .status = STORE_REPORT_PARTIAL, .format = format, .result = fz_span_cstr(result)};
     assert_ok(c, store_job_finish_report(store, &job, &done, &c->err));
+}
+
+static void
+finish(struct contract *c, struct store *store, const char *id, int number)
+{
+    finish_as(c, store, id, number, "native");
 }
 
 static void
@@ -327,12 +333,12 @@ insert_like(struct contract *c, struct fz_span content, uint32_t id, const char 
                           args, FZ_ARRAY_LEN(args), NULL, &c->err));
 }
 
-/* A worker whose memory has no place for all of them goes on to write with each. */
+/* A worker whose memory has no place for all of them goes on to write with each, and a reader to read. */
 static void
 test_many(void **state)
 {
     struct contract *c = *state;
-    char id[STORE_ID_TEXT], format[16];
+    char id[STORE_ID_TEXT], ids[STORE_DICTIONARIES_READ + 1][STORE_ID_TEXT], format[16];
     struct fz_span content;
     add_reports(c, 0, id);
     assert_int_equal(train(c), 2);
@@ -357,6 +363,25 @@ test_many(void **state)
         struct store_dictionary *found = store_dictionary_newest(store, &key);
         assert_non_null(found);
         assert_int_equal(store_dictionary_id(found), 40000 + which);
+    }
+    for (int i = 0; i <= STORE_DICTIONARIES_READ; i++) {
+        char body[SIZE];
+        make_text(body, "body", 3000 + i);
+        snprintf(format, sizeof(format), "other-%d", i);
+        contract_report(c, c->project, body, ids[i]);
+        finish_as(c, store, ids[i], 3000 + i, format);
+        assert_true(result_len(c, id) > 2 * result_len(c, ids[i]));
+    }
+    store_close(store);
+    store = contract_open(c);
+    for (int i = 0; i < 2 * (STORE_DICTIONARIES_READ + 1); i++) {
+        char result[SIZE];
+        int which = i % (STORE_DICTIONARIES_READ + 1);
+        struct fz_span bytes;
+        make_text(result, "result", 3000 + which);
+        assert_ok(c,
+                  store_report_result(store, c->project, ids[which], &c->arena, &bytes, &c->err));
+        assert_true(fz_span_is(bytes, result));
     }
     store_close(store);
 }
