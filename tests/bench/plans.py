@@ -60,6 +60,8 @@ class Rules:
 
     def check(self, statement):
         """Texts, the same for the same fault."""
+        if plan_log.is_parallel(statement.plan):
+            yield "a statement starts more processes"
         for one in plan_log.accesses(statement.plan):
             if one.table not in self.most:
                 continue

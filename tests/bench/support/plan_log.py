@@ -58,6 +58,10 @@ class Log:
         return found
 
 
+def is_parallel(plan):
+    return plan["Node Type"].startswith("Gather") or any(map(is_parallel, plan.get("Plans", [])))
+
+
 def accesses(plan, is_limited=False):
     """Each access of a plan to a table. Below a limit, the rows of one turn of a loop are counted."""
     how = plan["Node Type"]
