@@ -42,7 +42,7 @@ struct store_row_rule {
     const char *table;
     const char *condition; /* a row that a request may see; NULL: there is no policy */
     const char *grants; /* privileges of requests; NULL: none, so that they do not see the table */
-    const char *why;    /* without a policy, but with privileges */
+    const char *why;    /* a request sees all rows: there is no policy, or only one for changes */
 };
 extern const struct store_row_rule store_row_rules[];
 extern const size_t store_n_row_rules;

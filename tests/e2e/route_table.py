@@ -14,17 +14,18 @@ import re
 
 from case import SOURCE
 
-Row = collections.namedtuple("Row", "name scope takes")  # scope: "ingest"... or None; takes: API_TAKES_* or None
+# scope: "ingest"... or None; takes: API_TAKES_* or None; sees_all: where requests are kept from other projects' rows, this one is not
+Row = collections.namedtuple("Row", "name scope takes sees_all")
 
 ROW = re.compile(r'^    \{"([A-Z]+)", "([^"]+)", "(\w+)"(.*?)\},', re.M)
-DEFAULTS = re.compile(r"\.defaults =\s*\{(.*?)\}", re.S)
+DEFAULTS = re.compile(r"(?:\.defaults =\s*|FZ_ARRAY_LEN\(rows\), )\{(.*?)\}", re.S)
 # What a body counts as unless its row says otherwise (takes_of() in server/api/api.c).
 TAKES = {"API_BODY_REPORT": "API_TAKES_REPORTS", "API_BODY_ENVELOPE": "API_TAKES_REPORTS",
          "API_BODY_SYMBOLS": "API_TAKES_SYMBOLS", "API_BODY_CHUNKS": "API_TAKES_SYMBOLS"}
 
 
 def members(text):
-    return dict(re.findall(r"\.(\w+) = (\w+)", text))
+    return dict(re.findall(r'\.(\w+) = "?(\w+)', text))
 
 
 def read():
@@ -42,5 +43,6 @@ def read():
             if method != "OPTIONS":
                 cell = {**defaults, **members(rest)}
                 scope = cell.get("scope", "").rpartition("_")[2].lower()
-                rows[method, pattern] = Row(name, scope or None, cell.get("takes", TAKES.get(cell.get("body"))))
+                rows[method, pattern] = Row(name, scope or None, cell.get("takes", TAKES.get(cell.get("body"))),
+                                            "sees_all" in cell)
     return rows

@@ -185,7 +185,7 @@ MUTANTS = [
      [("storage/sql/sql.c", "    if (code == FZ_OK && sql->to_confine && sql->driver->confine)\n        code = sql->driver->confine(sql, err);\n", "")],
      "contract row security"),
     ("a table without a policy",
-     [("storage/store_row_security.c", '    {"fact_tags", OWN, all, NULL},\n', '    {"fact_tags", NULL, all, "numbers"},\n')],
+     [("storage/store_row_security.c", '    {"versions", OWN, all, NULL},\n', '    {"versions", NULL, all, "numbers"},\n')],
      "contract row security"),
 ]
 
