@@ -167,8 +167,8 @@ test_texts(void **state)
     struct contract *c = *state;
     static const char *const changes[] = {
         "DELETE FROM fact_columns WHERE field >= 20 AND day % 2 = 0",
-        "UPDATE fact_columns SET body = (SELECT o.body FROM fact_columns o WHERE o.project_id = "
-        "fact_columns.project_id AND o.day = fact_columns.day AND o.field = 24) WHERE field >= 20",
+        ("UPDATE fact_columns SET body = (SELECT o.body FROM fact_columns o WHERE o.project_id = "
+         "fact_columns.project_id AND o.day = fact_columns.day AND o.field = 24) WHERE field > 19"),
         "UPDATE fact_days SET sealing = sealing / 2 + 1 WHERE day % 2 = 1"};
     list_case_seed(11);
     struct list_case *all = list_case_make(c);
