@@ -102,11 +102,24 @@ store_ids_have(const struct store_ids *ids, int64_t id)
     return store_ids_find(ids, id) < ids->n;
 }
 
+/* A text that half of the reasons have makes ten thousand ids in each statement: printf() took an eighth of the time of such a list. */
 static void
 append_ids(struct fz_buffer *out, const struct store_ids *ids)
 {
-    for (size_t i = 0; i < ids->n; i++)
-        fz_buffer_printf(out, "%s%" PRId64, i ? "," : "", ids->list[i]);
+    for (size_t i = 0; i < ids->n; i++) {
+        char text[24];
+        size_t at = sizeof(text);
+        int64_t id = ids->list[i];
+        uint64_t rest = id < 0 ? 0 - (uint64_t)id : (uint64_t)id;
+        do
+            text[--at] = (char)('0' + rest % 10);
+        while (rest /= 10);
+        if (id < 0)
+            text[--at] = '-';
+        if (i)
+            text[--at] = ',';
+        fz_buffer_append(out, text + at, sizeof(text) - at);
+    }
 }
 
 void
