@@ -15,7 +15,7 @@
 static const char all[] = "SELECT, INSERT, UPDATE, DELETE";
 /* With a condition that their indexes do not have, each row would be looked at: some requests read tens of thousands of them by an
  * index alone (docs/performance.md). */
-static const char numbers[] = "numbers of terms, variants and reports, which have policies";
+static const char numbers[] = "numbers of terms, stacks, variants and reports, which have policies";
 
 const struct store_row_rule store_row_rules[] = {
     {"projects", "id = " PROJECT, all, NULL},
@@ -56,7 +56,7 @@ const struct store_row_rule store_row_rules[] = {
     {"issue_hours", OF("variants", "id", "variant_id"), all, numbers},
     {"issue_days", OF("variants", "id", "variant_id"), all, numbers},
     {"stacks", OWN, all, NULL},
-    {"stack_terms", OF("stacks", "key", "stack_key"), all, NULL},
+    {"stack_terms", OF("stacks", "key", "stack_key"), all, numbers},
     {"facts", OWN, all, numbers},
     {"fact_tags", OWN, all, numbers},
     {"fact_days", OWN, all, NULL},

@@ -102,9 +102,9 @@ list_tables(struct contract *c, struct table **ret)
 }
 
 /* Those of which a request sees all rows; each more is a decision. */
-static const char *const shown[] = {"blob_garbage",  "chunks",       "fact_tags",
-                                    "facts",         "issue_days",   "issue_hours",
-                                    "report_counts", "report_months"};
+static const char *const shown[] = {"blob_garbage",  "chunks",        "fact_tags",
+                                    "facts",         "issue_days",    "issue_hours",
+                                    "report_counts", "report_months", "stack_terms"};
 
 static bool
 is_shown(const struct table *table)
