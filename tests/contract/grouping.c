@@ -8,6 +8,7 @@
 
 #include "storage/store_issue_state.h"
 #include "storage/store_regroup.h"
+#include "storage/store_seal.h"
 #include "storage/store_usage.h"
 
 enum { CHILDREN = 4, ROUNDS = 40, BATCH = 8 };
@@ -408,10 +409,40 @@ test_limit_at_once(void **state)
     contract_recount(c);
 }
 
+/* A report that is done again and belongs to no issue any more keeps its fact, but the columns of its day have texts of its row. */
+static void
+test_done_without_group(void **state)
+{
+    struct contract *c = *state;
+    static const char *const tables[] = {"facts", "reports", "fact_tags"};
+    const struct contract_group g = {.stack = "s", .key = "k", .variant = "v", .user = "ann"};
+    const struct store_seal_rules rules = {.least = 1, .after_ms = 0, .quiet_ms = -1000};
+    struct store_sealed sealed = {.is_done = false};
+    char text[100];
+    const char *id = contract_group_add(c, &g);
+    for (size_t i = 0; i < FZ_ARRAY_LEN(tables); i++) {
+        snprintf(text, sizeof(text), "UPDATE %s SET received_ms = received_ms - 86400000 * 3",
+                 tables[i]);
+        contract_sql(c, text, text);
+    }
+    for (int i = 0; i < 9 && !sealed.is_done; i++)
+        assert_ok(c, store_seal_day(c->store, &rules, &sealed, &c->err));
+    assert_int_equal(contract_count(c, "SELECT state FROM fact_days"), 1);
+    assert_ok(c, store_report_reprocess(c->store, c->project, id, &c->err));
+    struct store_job job = contract_claim(c, id);
+    const struct store_report_done done = {.status = STORE_REPORT_UNSYMBOLICATED,
+                                           .values = contract_group_values(c, &g),
+                                           .result = fz_span_cstr("{}")};
+    assert_ok(c, store_job_finish_report(c->store, &job, &done, &c->err));
+    assert_int_equal(contract_count(c, "SELECT count(*) FROM facts"), 1);
+    assert_int_equal(contract_count(c, "SELECT state FROM fact_days"), 0);
+}
+
 int
 contract_run_grouping(void)
 {
     const struct CMUnitTest tests[] = {
+        contract_test(test_done_without_group),
         contract_test(test_counts),
         contract_test(test_placeholder_takes_its_key),
         contract_test(test_placeholders_converge),
