@@ -62,6 +62,7 @@ struct api {
     atomic_uint n_moves; /* of reports to other issues, under way: commits may take long */
     pthread_mutex_t pool_lock;
     struct api_pool pool, pool_of_all;
+    _Atomic int64_t open_after_ms; /* no new connection before, by the monotonic clock */
     _Atomic bool has_row_security;
 };
 

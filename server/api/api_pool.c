@@ -5,11 +5,14 @@
  * There are two kinds: nearly all see one project (storage/store_row_security.h), the others all.
  */
 #include "base/log.h"
+#include "base/time.h"
 #include "server/api/api_object.h"
 #include "server/report/columns.h"
 #include "storage/store_blobs.h"
 #include "storage/store_request.h"
 #include "storage/store_row_security.h"
+
+enum { OPEN_PAUSE_MS = 1000 };
 
 enum fz_code
 api_store_open(struct api *api, const char *database_url, bool is_confined, struct store **ret,
@@ -52,6 +55,20 @@ take(struct api *api, struct api_pool *pool)
     return store;
 }
 
+/* A connection that was lost has a pause of its own; one that could never be made must not be tried for each request either. */
+static enum fz_code
+open_new(struct api *api, bool is_confined, struct store **ret, struct fz_error *err)
+{
+    if (fz_time_monotonic_ms() < atomic_load(&api->open_after_ms))
+        return fz_fail(
+            err, FZ_E_UNAVAILABLE,
+            "database: it could not be connected to a moment ago, and is tried again soon");
+    enum fz_code code = api_store_open(api, api->config.database_url, is_confined, ret, err);
+    if (code == FZ_E_UNAVAILABLE)
+        atomic_store(&api->open_after_ms, fz_time_monotonic_ms() + OPEN_PAUSE_MS);
+    return code;
+}
+
 static enum fz_code
 get(struct api *api, struct api_pool *pool, struct store **ret, struct fz_error *err)
 {
@@ -64,7 +81,7 @@ get(struct api *api, struct api_pool *pool, struct store **ret, struct fz_error 
         *ret = store;
         return FZ_OK;
     }
-    return api_store_open(api, api->config.database_url, pool == &api->pool, ret, err);
+    return open_new(api, pool == &api->pool, ret, err);
 }
 
 enum fz_code
