@@ -276,7 +276,7 @@ class Storms(Channels):
         channel = self.channel(receiver, per_hour=30, digest_s=600)
         for n in range(1000):
             status, answer = self.server.request("POST", "/api/v1/reports", body=crash(f"f{n}()"))
-            self.assertEqual(status, 202, answer)
+            self.assertEqual(status, 202, f"{answer}\n{self.server.log_tail()}")
         # All of them: the digest has what is held when its time comes.
         until(lambda: self.held(channel) + len(self.messages(receiver, "issue.created")) >= 1000, "the storm is over", 240)
         single = self.messages(receiver, "issue.created")
