@@ -4,9 +4,9 @@
  * each byte that is a quote, and a string is where the number of quotes before is odd.
  *
  *   text      {"a":"}",   "b":[1]}
- *   quotes     1 11 1     1 1
- *   strings    11 111     11
- *   closes                     1 1     without those inside of strings
+ *   quotes     1 1 1 1    1 1
+ *   strings    11  11     11
+ *   closes                      11   without those inside of strings
  */
 #include "base/json/value_end.h"
 

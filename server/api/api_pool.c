@@ -12,7 +12,7 @@
 #include "storage/store_request.h"
 #include "storage/store_row_security.h"
 
-enum { OPEN_PAUSE_MS = 1000 };
+enum { OPEN_PAUSE_MS = 250 };
 
 enum fz_code
 api_store_open(struct api *api, const char *database_url, bool is_confined, struct store **ret,
