@@ -308,8 +308,10 @@ sql_postgresql_create(struct sql **ret, struct fz_error *err)
         .begin_pooled = sql_pg_begin_pooled,
         .confine = sql_pg_confine,
         .for_requests = "SET lock_timeout = '1500ms'; SET statement_timeout = '30s'",
-        .for_bulk = "SET statement_timeout = '300s'; SET work_mem = '64MB'",
-        .after_bulk = "SET statement_timeout = '120s'; RESET work_mem",
+        .for_bulk = "SET statement_timeout = '300s'; SET work_mem = '64MB'; "
+                    "SET idle_in_transaction_session_timeout = '60s'",
+        .after_bulk = "SET statement_timeout = '120s'; RESET work_mem; "
+                      "SET idle_in_transaction_session_timeout = '10s'",
         .bytes_query = "SELECT pg_database_size(current_database())",
         /* The log as it was flushed: an acknowledged commit is in it, and a standby gets to its end while nothing is written.
          * Databases of one cluster differ in their number. */

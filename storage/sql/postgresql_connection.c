@@ -118,6 +118,7 @@ sql_pg_disconnect(struct sql *sql)
 
 /* As sql_pg_connect(), for_bulk and for_requests have them. */
 static const long long STATEMENT_MS = 120000, BULK_MS = 300000, REQUEST_MS = 30000;
+static const int IDLE_S = 10, BULK_IDLE_S = 60;
 enum { LOCK_MS = 1500 };
 /* How often those who use a pooler look for what has changed. */
 static const int64_t POLL_MS = 200;
@@ -172,13 +173,14 @@ sql_pg_settings(const struct sql *sql, char ret[SQL_PG_SETTINGS])
     snprintf(ret, SQL_PG_SETTINGS,
              "SELECT set_config('statement_timeout', '%lld', true), "
              "set_config('lock_timeout', '%d', true), "
-             "set_config('idle_in_transaction_session_timeout', '60s', true), "
+             "set_config('idle_in_transaction_session_timeout', '%ds', true), "
              "set_config('enable_seqscan', 'off', true), set_config('jit', 'off', true), "
              "set_config('max_parallel_workers_per_gather', '0', true), "
              "set_config('work_mem', %s, true), "
              "set_config('synchronous_commit', CASE current_setting('synchronous_commit') WHEN "
              "'off' THEN 'on' ELSE current_setting('synchronous_commit') END, true)",
              statement_ms(sql), sql->for_requests ? LOCK_MS : 0,
+             sql->in_bulk ? BULK_IDLE_S : IDLE_S,
              sql->in_bulk ? "'64MB'" : "current_setting('work_mem')");
     if (sql->is_confined)
         project_settings(sql, ret + strlen(ret), SQL_PG_SETTINGS - strlen(ret));
@@ -243,14 +245,15 @@ sql_pg_connect(struct sql *sql, struct fz_error *err)
      * is silent for seconds after the network is back. A new one is not (tests/cluster). */
     const char *const values[] = {"framezero", "5",    "2",         "1", "2",
                                   "3000",      "UTF8", sql->target, NULL};
-    /* A transaction whose process died must not hold locks for ever, and an acknowledgement needs
+    /* A transaction whose process is stopped keeps the others from the jobs and issues that it has locked: what waits for
+     * them is done seconds after they are free only if that is soon. An acknowledgement needs
      * the write-ahead log on disk even if the server's default is lax. The plan of a prepared
      * statement is made once; made while the queue is empty, which is its normal state, it would go
      * on to read the whole table when half a million jobs are in it. (The costs that this makes up
      * would have the server compile every query, and start two more processes for a statement of 5 ms, which takes 20 ms then.) */
     static const char set_up[] =
         "SET statement_timeout = '120s'; "
-        "SET idle_in_transaction_session_timeout = '60s'; SET enable_seqscan = off; SET jit = off; "
+        "SET idle_in_transaction_session_timeout = '10s'; SET enable_seqscan = off; SET jit = off; "
         "SET max_parallel_workers_per_gather = 0; "
         "SELECT set_config('synchronous_commit', 'on', false) "
         "WHERE current_setting('synchronous_commit') = 'off'";

@@ -321,13 +321,66 @@ test_busy_writer(void **state)
     pthread_join(thread, NULL);
 }
 
+/* Lock the job, stop, and commit when somebody lets us go on: 0 if that is refused then. */
+static int
+stop_in_transaction(const char *url, int fd)
+{
+    struct sql *sql = NULL, *tx = NULL;
+    if (sql_open(url, false, &sql, NULL) != FZ_OK || sql_begin(sql, &tx, NULL) != FZ_OK ||
+        sql_exec(tx, "UPDATE jobs SET outages = outages", NULL, 0, NULL, NULL) != FZ_OK ||
+        write(fd, "", 1) != 1)
+        return 2;
+    raise(SIGSTOP);
+    enum fz_code code = sql_commit(&tx, NULL);
+    sql_close(sql);
+    return code == FZ_OK;
+}
+
+/* What a stopped process has locked is free long before it would be in its way for good. */
+static void
+test_stopped_in_transaction(void **state)
+{
+    struct contract *c = *state;
+    int pipes[2], status = 0;
+    char id[STORE_ID_TEXT], byte;
+    if (contract_is_sqlite(c))
+        skip(); /* a process that is stopped there is the machine's */
+    contract_report(c, c->project, "a", id);
+    assert_int_equal(pipe(pipes), 0);
+    fflush(NULL);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0)
+        _exit(stop_in_transaction(c->url, pipes[1]));
+    close(pipes[1]);
+    assert_int_equal(read(pipes[0], &byte, 1), 1);
+    assert_int_equal(waitpid(child, &status, WUNTRACED), child);
+    assert_true(WIFSTOPPED(status));
+    struct store_job job;
+    size_t n = 0;
+    assert_ok(c, store_job_claim(c->store, "w", 1, 60000, &job, &n, &c->err));
+    assert_int_equal(n, 0);
+    for (int i = 0; n == 0 && i < 300; i++) {
+        fz_time_sleep_ms(100);
+        assert_ok(c, store_job_claim(c->store, "w", 1, 60000, &job, &n, &c->err));
+    }
+    assert_int_equal(n, 1);
+    kill(child, SIGCONT);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+    assert_ok(c, contract_finish(c, &job, "x"));
+    close(pipes[0]);
+}
+
 int
 contract_run_processes(void)
 {
     const struct CMUnitTest tests[] = {
-        contract_test(test_claims_of_many),  contract_test(test_duplicates_of_many),
-        contract_test(test_killed_writer),   contract_test(test_wait_change),
-        contract_test(test_connection_lost), contract_test(test_busy_writer),
+        contract_test(test_claims_of_many),         contract_test(test_duplicates_of_many),
+        contract_test(test_killed_writer),          contract_test(test_wait_change),
+        contract_test(test_connection_lost),        contract_test(test_busy_writer),
+        contract_test(test_stopped_in_transaction),
     };
     return cmocka_run_group_tests_name("processes", tests, NULL, NULL);
 }
