@@ -31,6 +31,15 @@ FZ_MUST_CHECK int fz_platform_fstat(int fd, struct stat *ret);
  * bytes do not change, and a system that cannot do it does nothing. */
 void fz_platform_populate(void *from, size_t len);
 
+/*
+ * Zeros, for megabytes that are used for a short time: in pages of FZ_PLATFORM_LARGE bytes where the system has them, so that fresh
+ * memory does not cost a fault for each 4 KB. What is not written to is not taken. NULL: out of memory. It ends with
+ * fz_platform_large_drop(), which gets the same size; NULL is nothing.
+ */
+enum { FZ_PLATFORM_LARGE = 2 << 20 };
+FZ_MUST_CHECK void *fz_platform_large(size_t bytes);
+void fz_platform_large_drop(void *memory, size_t bytes);
+
 /* As strstr() for bytes: where `needle` first is in `bytes`, NULL if it is not. An empty needle is
  * at the start. */
 const void *fz_platform_find(const void *bytes, size_t len, const void *needle, size_t needle_len);

@@ -59,6 +59,39 @@ fz_platform_populate(void *from, size_t len)
 #endif
 }
 
+/* Whole large pages, since the system uses one only where all of it is mapped. */
+static size_t
+whole(size_t bytes)
+{
+    return (bytes + FZ_PLATFORM_LARGE - 1) / FZ_PLATFORM_LARGE * FZ_PLATFORM_LARGE;
+}
+
+void *
+fz_platform_large(size_t bytes)
+{
+    size_t size = whole(bytes ? bytes : 1);
+    if (size < bytes || size > SIZE_MAX - FZ_PLATFORM_LARGE)
+        return NULL;
+    char *from = mmap(NULL, size + FZ_PLATFORM_LARGE, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (from == MAP_FAILED)
+        return NULL;
+    size_t before = (size_t)(-(uintptr_t)from % FZ_PLATFORM_LARGE);
+    if (before)
+        munmap(from, before);
+    munmap(from + before + size, FZ_PLATFORM_LARGE - before);
+    /* Without them it is slower. */
+    (void)madvise(from + before, size, MADV_HUGEPAGE);
+    return from + before;
+}
+
+void
+fz_platform_large_drop(void *memory, size_t bytes)
+{
+    if (memory)
+        munmap(memory, whole(bytes ? bytes : 1));
+}
+
 const void *
 fz_platform_find(const void *bytes, size_t len, const void *needle, size_t needle_len)
 {

@@ -75,6 +75,18 @@ fz_platform_fstat(int fd, struct stat *ret)
     return fstat(fd, ret);
 }
 
+void *
+fz_platform_large(size_t bytes)
+{
+    return calloc(1, bytes ? bytes : 1);
+}
+
+void
+fz_platform_large_drop(void *memory, size_t bytes FZ_UNUSED)
+{
+    free(memory);
+}
+
 const void *
 fz_platform_find(const void *bytes, size_t len, const void *needle, size_t needle_len)
 {

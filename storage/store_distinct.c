@@ -5,14 +5,17 @@
 
 #include "base/attr.h"
 #include "base/list.h"
+#include "base/platform.h"
 
 /* A pair is the group, then the user, then one bit for the mark. */
 enum { USER_BITS = 40, GROUP_SHIFT = USER_BITS + 1, GROUPS_MAX = 1 << (64 - GROUP_SHIFT) };
 enum {
-    ROOM_MIN = 1 << 12,
+    FIRST_CHUNK = 1 << 12, /* pairs */
+    CHUNK = FZ_PLATFORM_LARGE / 8,
     PAIRS_MAX = 1 << 25,    /* half a gigabyte with what is sorted */
-    SQUEEZE_FROM = 1 << 22, /* before there is more room, each pair is kept once */
-    PAGES_MAX = 1 << 16     /* of a set: its table is half a megabyte then */
+    SQUEEZE_FROM = 1 << 22, /* before there are twice as many, each pair is kept once */
+    SLAB_PAGES = FZ_PLATFORM_LARGE / (STORE_DISTINCT_PAGE_WORDS * 8),
+    PAGES_MAX = 1 << 16 /* of a set: its table is half a megabyte then */
 };
 
 /* Users of one group, each once: bits where they are dense, else a hash table. */
@@ -21,12 +24,16 @@ struct table {
     size_t room; /* slots */
 };
 
+/* ---- memory ---- */
+
 static void
-drop_bits(struct store_distinct_bits *set)
+drop_chunk(struct store_distinct_chunk *chunk)
 {
-    for (size_t page = 0; page < set->n_pages; page++)
-        free(set->pages[page]);
-    free(set->pages);
+    if (chunk->room == CHUNK)
+        fz_platform_large_drop(chunk->pairs, FZ_PLATFORM_LARGE);
+    else
+        free(chunk->pairs);
+    *chunk = (struct store_distinct_chunk){.pairs = NULL};
 }
 
 void
@@ -34,20 +41,60 @@ store_distinct_deinit(struct store_distinct *distinct)
 {
     if (!distinct)
         return;
-    free(distinct->pairs);
-    free(distinct->sorted);
-    distinct->pairs = distinct->sorted = NULL;
-    distinct->n = distinct->room = 0;
+    for (size_t i = 0; i < distinct->n_chunks; i++)
+        drop_chunk(&distinct->chunks[i]);
+    free(distinct->chunks);
     for (size_t i = 0; i < distinct->n_sets; i++) {
-        drop_bits(&distinct->sets[i].seen);
-        drop_bits(&distinct->sets[i].marked);
+        free(distinct->sets[i].seen.pages);
+        free(distinct->sets[i].marked.pages);
     }
     free(distinct->sets);
     free(distinct->set_of);
-    distinct->sets = NULL;
-    distinct->set_of = NULL;
-    distinct->n_sets = distinct->room_sets = 0;
+    for (size_t i = 0; i < distinct->n_slabs; i++)
+        fz_platform_large_drop(distinct->slabs[i], FZ_PLATFORM_LARGE);
+    free(distinct->slabs);
+    *distinct = (struct store_distinct){.n_groups = distinct->n_groups};
 }
+
+/* Zeros. */
+static uint64_t *
+make_bits(struct store_distinct *distinct)
+{
+    if (distinct->n_free == 0) {
+        uint64_t **slabs = fz_list_grow(NULL, distinct->slabs, &distinct->room_slabs,
+                                        distinct->n_slabs + 1, sizeof(uint64_t *));
+        if (!slabs)
+            return NULL;
+        distinct->slabs = slabs;
+        slabs[distinct->n_slabs] = fz_platform_large(FZ_PLATFORM_LARGE);
+        if (!slabs[distinct->n_slabs])
+            return NULL;
+        distinct->n_slabs++;
+        distinct->n_free = SLAB_PAGES;
+    }
+    size_t page = SLAB_PAGES - distinct->n_free--;
+    return distinct->slabs[distinct->n_slabs - 1] + page * STORE_DISTINCT_PAGE_WORDS;
+}
+
+/* Room for one more pair, in a chunk after those that there are. */
+static bool
+add_chunk(struct store_distinct *distinct)
+{
+    struct store_distinct_chunk *chunks = fz_list_grow(
+        NULL, distinct->chunks, &distinct->room_chunks, distinct->n_chunks + 1, sizeof(*chunks));
+    if (!chunks)
+        return false;
+    distinct->chunks = chunks;
+    struct store_distinct_chunk chunk = {.room = distinct->n_chunks ? CHUNK : FIRST_CHUNK};
+    chunk.pairs = chunk.room == CHUNK ? fz_platform_large(FZ_PLATFORM_LARGE)
+                                      : malloc(FIRST_CHUNK * sizeof(*chunk.pairs));
+    if (!chunk.pairs)
+        return false;
+    chunks[distinct->n_chunks++] = chunk;
+    return true;
+}
+
+/* ---- pairs ---- */
 
 static uint64_t
 user_of(uint64_t pair)
@@ -130,55 +177,100 @@ keep_once(struct table *table, uint64_t *pairs, size_t n, uint64_t *to, size_t *
     return true;
 }
 
+/* All pairs by group, to `to`; ends[group] is where the group ends, which there are n_groups + 1 of. */
+static void
+sort(const struct store_distinct *distinct, size_t *ends, uint64_t *to)
+{
+    for (size_t i = 0; i < distinct->n_chunks; i++) {
+        const struct store_distinct_chunk *chunk = &distinct->chunks[i];
+        for (size_t k = 0; k < chunk->n; k++)
+            ends[(chunk->pairs[k] >> GROUP_SHIFT) + 1]++;
+    }
+    for (size_t i = 0; i < distinct->n_groups; i++)
+        ends[i + 1] += ends[i];
+    /* ends[i] is where group i starts; it moves to where it ends. */
+    for (size_t i = 0; i < distinct->n_chunks; i++) {
+        const struct store_distinct_chunk *chunk = &distinct->chunks[i];
+        for (size_t k = 0; k < chunk->n; k++)
+            to[ends[chunk->pairs[k] >> GROUP_SHIFT]++] = chunk->pairs[k];
+    }
+}
+
+/* Put `n` pairs in the place of all. */
+static void
+replace(struct store_distinct *distinct, const uint64_t *pairs, size_t n)
+{
+    size_t i = 0;
+    distinct->n = n;
+    for (; n; i++) {
+        struct store_distinct_chunk *chunk = &distinct->chunks[i];
+        chunk->n = n < chunk->room ? n : chunk->room;
+        memcpy(chunk->pairs, pairs, chunk->n * sizeof(*pairs));
+        pairs += chunk->n;
+        n -= chunk->n;
+    }
+    /* One without pairs is not the last: add() looks at that alone. */
+    for (size_t k = i ? i : 1; k < distinct->n_chunks; k++)
+        drop_chunk(&distinct->chunks[k]);
+    if (distinct->n_chunks) {
+        distinct->n_chunks = i ? i : 1;
+        distinct->chunks[0].n = i ? distinct->chunks[0].n : 0;
+    }
+}
+
 /* Sort by group, and keep each pair once. */
 static enum fz_code
 squeeze(struct store_distinct *distinct, struct fz_error *err)
 {
     size_t *ends = calloc((size_t)distinct->n_groups + 1, sizeof(*ends)), n = 0;
+    size_t bytes = (distinct->n + 1) * sizeof(uint64_t);
+    bool is_large = bytes >= FZ_PLATFORM_LARGE / 4;
+    uint64_t *sorted = is_large ? fz_platform_large(bytes) : malloc(bytes);
     struct table table = {NULL, 0};
-    bool is_done = ends != NULL;
-    for (size_t i = 0; is_done && i < distinct->n; i++)
-        ends[(distinct->pairs[i] >> GROUP_SHIFT) + 1]++;
-    for (size_t i = 0; is_done && i < distinct->n_groups; i++)
-        ends[i + 1] += ends[i];
-    /* ends[i] is where group i starts; it moves to where it ends. */
-    for (size_t i = 0; is_done && i < distinct->n; i++)
-        distinct->sorted[ends[distinct->pairs[i] >> GROUP_SHIFT]++] = distinct->pairs[i];
+    bool is_done = ends && sorted;
+    if (is_done)
+        sort(distinct, ends, sorted);
     for (size_t group = 0, start = 0; is_done && group < distinct->n_groups; group++) {
         size_t kept = 0, end = ends[group];
-        /* A sparse group reads its table and writes at most as many pairs as there were. */
-        is_done = start == end || keep_once(&table, distinct->sorted + start, end - start,
-                                            distinct->pairs + n, &kept);
+        /* A group reads its table and writes at most as many pairs as there were. */
+        is_done = start == end || keep_once(&table, sorted + start, end - start, sorted + n, &kept);
         n += kept;
         start = end;
     }
+    if (is_done)
+        replace(distinct, sorted, n);
+    if (is_large)
+        fz_platform_large_drop(sorted, bytes);
+    else
+        free(sorted);
     free(ends);
     free(table.slots);
-    if (!is_done)
-        return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
-    distinct->n = n;
-    return FZ_OK;
+    return is_done ? FZ_OK : fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
 }
 
+/* Room for a pair. */
 static enum fz_code
 grow(struct store_distinct *distinct, struct fz_error *err)
 {
-    enum fz_code code = distinct->n >= SQUEEZE_FROM ? squeeze(distinct, err) : FZ_OK;
-    if (code != FZ_OK || distinct->n < distinct->room / 2)
+    enum fz_code code = FZ_OK;
+    /* Each time when there are twice as many as the last time: 2^22, 2^23, 2^24 pairs. */
+    bool is_time = distinct->n >= SQUEEZE_FROM && distinct->n >= 2 * distinct->n_squeezed;
+    if (is_time) {
+        code = squeeze(distinct, err);
+        distinct->n_squeezed = distinct->n;
+    }
+    if (code != FZ_OK)
         return code;
-    size_t room = distinct->room ? distinct->room * 2 : ROOM_MIN;
-    if (room > PAIRS_MAX)
+    if (distinct->n >= PAIRS_MAX)
         return fz_fail(err, FZ_E_LIMIT, "too many reports to count; give a range of time (since=)");
-    uint64_t *pairs = realloc(distinct->pairs, (room + 1) * sizeof(*pairs));
-    if (pairs)
-        distinct->pairs = pairs;
-    free(distinct->sorted);
-    distinct->sorted = pairs ? malloc((room + 1) * sizeof(*pairs)) : NULL;
-    if (!distinct->sorted)
+    const struct store_distinct_chunk *last =
+        distinct->n_chunks ? &distinct->chunks[distinct->n_chunks - 1] : NULL;
+    if ((!last || last->n == last->room) && !add_chunk(distinct))
         return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
-    distinct->room = room;
     return FZ_OK;
 }
+
+/* ---- sets ---- */
 
 enum fz_code
 store_distinct_expect(struct store_distinct *distinct, uint32_t group, struct fz_error *err)
@@ -198,7 +290,8 @@ store_distinct_expect(struct store_distinct *distinct, uint32_t group, struct fz
 }
 
 static enum fz_code
-make_page(struct store_distinct_bits *set, uint64_t page, struct fz_error *err)
+make_page(struct store_distinct *distinct, struct store_distinct_bits *set, uint64_t page,
+          struct fz_error *err)
 {
     if (page >= set->n_pages) {
         size_t n = page + 1 > 2 * set->n_pages ? page + 1 : 2 * set->n_pages;
@@ -209,16 +302,17 @@ make_page(struct store_distinct_bits *set, uint64_t page, struct fz_error *err)
         set->pages = pages;
         set->n_pages = n;
     }
-    set->pages[page] = calloc(STORE_DISTINCT_PAGE_WORDS, sizeof(uint64_t));
+    set->pages[page] = make_bits(distinct);
     return set->pages[page] ? FZ_OK : fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
 }
 
 static enum fz_code
-put_bit(struct store_distinct_bits *set, int64_t user, struct fz_error *err)
+put_bit(struct store_distinct *distinct, struct store_distinct_bits *set, int64_t user,
+        struct fz_error *err)
 {
     if (store_distinct_bits_put(set, user))
         return FZ_OK;
-    enum fz_code code = make_page(set, (uint64_t)user >> STORE_DISTINCT_PAGE_BITS, err);
+    enum fz_code code = make_page(distinct, set, (uint64_t)user >> STORE_DISTINCT_PAGE_BITS, err);
     if (code == FZ_OK)
         store_distinct_bits_put(set, user);
     return code;
@@ -235,14 +329,20 @@ store_distinct_add_new(struct store_distinct *distinct, uint32_t group, int64_t 
     /* Of users that are too far away there are pairs. */
     if (place && user >> STORE_DISTINCT_PAGE_BITS < PAGES_MAX) {
         struct store_distinct_set *set = &distinct->sets[place - 1];
-        code = put_bit(&set->seen, user, err);
-        return code == FZ_OK && is_marked ? put_bit(&set->marked, user, err) : code;
+        code = put_bit(distinct, &set->seen, user, err);
+        return code == FZ_OK && is_marked ? put_bit(distinct, &set->marked, user, err) : code;
     }
-    code = distinct->n == distinct->room ? grow(distinct, err) : FZ_OK;
-    if (code == FZ_OK)
-        distinct->pairs[distinct->n++] =
-            (uint64_t)group << GROUP_SHIFT | (uint64_t)user << 1 | is_marked;
-    return code;
+    struct store_distinct_chunk *last =
+        distinct->n_chunks ? &distinct->chunks[distinct->n_chunks - 1] : NULL;
+    if (!last || last->n == last->room) {
+        code = grow(distinct, err);
+        last = distinct->n_chunks ? &distinct->chunks[distinct->n_chunks - 1] : NULL;
+    }
+    if (code != FZ_OK || !last)
+        return code;
+    last->pairs[last->n++] = (uint64_t)group << GROUP_SHIFT | (uint64_t)user << 1 | is_marked;
+    distinct->n++;
+    return FZ_OK;
 }
 
 enum fz_code
@@ -257,7 +357,8 @@ store_distinct_like(const struct store_distinct *distinct, struct store_distinct
 }
 
 static enum fz_code
-merge_bits(struct store_distinct_bits *to, struct store_distinct_bits *from, struct fz_error *err)
+merge_bits(struct store_distinct *distinct, struct store_distinct_bits *to,
+           const struct store_distinct_bits *from, struct fz_error *err)
 {
     for (size_t page = 0; page < from->n_pages; page++) {
         uint64_t *more = from->pages[page];
@@ -265,7 +366,7 @@ merge_bits(struct store_distinct_bits *to, struct store_distinct_bits *from, str
         if (!more)
             continue;
         if (page >= to->n_pages || !to->pages[page])
-            code = make_page(to, page, err);
+            code = make_page(distinct, to, page, err);
         if (code != FZ_OK)
             return code;
         uint64_t *bits = to->pages[page];
@@ -277,22 +378,39 @@ merge_bits(struct store_distinct_bits *to, struct store_distinct_bits *from, str
     return FZ_OK;
 }
 
+/* Before the others, as only the last one has room that is used. */
+static enum fz_code
+take_chunks(struct store_distinct *distinct, struct store_distinct *from, struct fz_error *err)
+{
+    size_t n = distinct->n_chunks + from->n_chunks;
+    if (from->n_chunks == 0)
+        return FZ_OK;
+    if (distinct->n + from->n > PAIRS_MAX)
+        return fz_fail(err, FZ_E_LIMIT, "too many reports to count; give a range of time (since=)");
+    struct store_distinct_chunk *chunks =
+        fz_list_grow(NULL, distinct->chunks, &distinct->room_chunks, n, sizeof(*chunks));
+    if (!chunks)
+        return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
+    memmove(chunks + from->n_chunks, chunks, distinct->n_chunks * sizeof(*chunks));
+    memcpy(chunks, from->chunks, from->n_chunks * sizeof(*chunks));
+    distinct->chunks = chunks;
+    distinct->n_chunks = n;
+    distinct->n += from->n;
+    from->n_chunks = from->n = 0;
+    return FZ_OK;
+}
+
 enum fz_code
 store_distinct_merge(struct store_distinct *distinct, struct store_distinct *from,
                      struct fz_error *err)
 {
     enum fz_code code = FZ_OK;
     for (size_t i = 0; code == FZ_OK && i < from->n_sets; i++) {
-        code = merge_bits(&distinct->sets[i].seen, &from->sets[i].seen, err);
+        code = merge_bits(distinct, &distinct->sets[i].seen, &from->sets[i].seen, err);
         if (code == FZ_OK)
-            code = merge_bits(&distinct->sets[i].marked, &from->sets[i].marked, err);
+            code = merge_bits(distinct, &distinct->sets[i].marked, &from->sets[i].marked, err);
     }
-    for (size_t i = 0; code == FZ_OK && i < from->n; i++) {
-        code = distinct->n == distinct->room ? grow(distinct, err) : FZ_OK;
-        if (code == FZ_OK)
-            distinct->pairs[distinct->n++] = from->pairs[i];
-    }
-    return code;
+    return code == FZ_OK ? take_chunks(distinct, from, err) : code;
 }
 
 enum fz_code
@@ -300,10 +418,13 @@ store_distinct_count(struct store_distinct *distinct, uint64_t *ret_users, uint6
                      struct fz_error *err)
 {
     enum fz_code code = distinct->n ? squeeze(distinct, err) : FZ_OK;
-    for (size_t i = 0; code == FZ_OK && i < distinct->n; i++) {
-        uint64_t group = distinct->pairs[i] >> GROUP_SHIFT;
-        ret_users[group]++;
-        ret_marked[group] += distinct->pairs[i] & 1;
+    for (size_t i = 0; code == FZ_OK && i < distinct->n_chunks; i++) {
+        const struct store_distinct_chunk *chunk = &distinct->chunks[i];
+        for (size_t k = 0; k < chunk->n; k++) {
+            uint64_t group = chunk->pairs[k] >> GROUP_SHIFT;
+            ret_users[group]++;
+            ret_marked[group] += chunk->pairs[k] & 1;
+        }
     }
     for (uint32_t i = 0; code == FZ_OK && distinct->set_of && i < distinct->n_groups; i++) {
         uint32_t place = distinct->set_of[i];

@@ -3,7 +3,10 @@
  *
  * A hash table of all pairs of a million facts does not fit into the CPU's caches: each look-up waits for memory. Here pairs are
  * appended, sorted by issue in one pass, and the users of each issue are counted in a table that is small. Issues of which many
- * reports are expected have a set of bits from the start, in pages. Private to storage.
+ * reports are expected have a set of bits from the start, in pages.
+ *
+ * All of it is memory that is fresh, and written to once or twice, so a fault for each 4 KB would take longer than the counting: it
+ * comes in large pages (fz_platform_large()). Private to storage.
  */
 #ifndef STORE_DISTINCT_H
 #define STORE_DISTINCT_H
@@ -20,7 +23,7 @@ enum {
     STORE_DISTINCT_PAGE_WORDS = (1 << STORE_DISTINCT_PAGE_BITS) / 64
 };
 struct store_distinct_bits {
-    uint64_t **pages; /* owned, each of them; NULL: no user was seen there */
+    uint64_t **pages; /* of a slab; NULL: no user was seen there */
     size_t n_pages;
     uint64_t n; /* users */
 };
@@ -28,13 +31,22 @@ struct store_distinct_set {
     struct store_distinct_bits seen, marked;
 };
 
+/* A part of the pairs. */
+struct store_distinct_chunk {
+    uint64_t *pairs; /* owned */
+    size_t n, room;
+};
+
 struct store_distinct {
     struct store_distinct_set *sets; /* owned; NULL: no group has one */
     uint32_t *set_of;                /* by group: the place of its set, from 1; owned */
     size_t n_sets, room_sets;
-    uint64_t *pairs, *sorted; /* owned; sorted: room for as many */
-    size_t n, room;
-    uint32_t n_groups; /* set by the caller: groups are numbers below it */
+    uint64_t **slabs;                    /* the memory of pages of bits: many each; owned */
+    size_t n_slabs, room_slabs, n_free;  /* n_free: pages that are left in the last one */
+    struct store_distinct_chunk *chunks; /* owned */
+    size_t n_chunks, room_chunks;
+    size_t n, n_squeezed; /* pairs; how many the last squeeze left */
+    uint32_t n_groups;    /* set by the caller: groups are numbers below it */
 };
 void store_distinct_deinit(struct store_distinct *distinct);
 /* Many users of this group are to come. Before the first is added; once for a group. */

@@ -327,6 +327,8 @@ append_tags(const struct store_fact_query *facts, struct store_sql *q,
         store_sql_in(q, &part->ids);
         fz_buffer_text(&q->text, " AND g.received_ms = f.received_ms AND g.report_key = "
                                  "f.report_key");
+        /* PostgreSQL may read all that have the tag into a table: those of this time are enough. */
+        append_range(facts, q, "g.received_ms");
     }
     fz_buffer_char(&q->text, ')');
 }

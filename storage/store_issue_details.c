@@ -166,8 +166,12 @@ count_facts(struct details *d, struct fz_error *err)
     if (code != FZ_OK || d->facts.is_empty)
         return code;
     code = store_fact_scan_open(&d->facts, &want, &scan, err);
-    while (store_fact_scan_next(scan, &batch, &code, err)) {
-        code = store_tally_count(&d->t, &batch, err);
+    uint64_t n_facts = code == FZ_OK ? store_fact_scan_expects(scan) : 0;
+    for (bool is_first = true; store_fact_scan_next(scan, &batch, &code, err); is_first = false) {
+        if (is_first)
+            code = store_tally_count_expect(&d->t, n_facts, &batch, err);
+        if (code == FZ_OK)
+            code = store_tally_count(&d->t, &batch, err);
         for (size_t i = 0; code == FZ_OK && i < batch.n; i++)
             count_variant(d, batch.columns, batch.at[i]);
         for (int by = 0; code == FZ_OK && by < STORE_DISTRIBUTIONS; by++)

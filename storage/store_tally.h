@@ -100,8 +100,15 @@ FZ_MUST_CHECK enum fz_code store_tally_newest(struct store_tally *tally, struct 
 /* The same for the trend; of the issues with these numbers (NULL: of all). */
 FZ_MUST_CHECK enum fz_code store_tally_trend(struct store_tally *tally,
                                              const struct store_ids *numbers, struct fz_error *err);
-/* The same by the caller's own scan: start, then each batch, which has variants, users, versions and times, then the end. */
+/*
+ * The same by the caller's own scan: start, then each batch, which has variants, users, versions and times, then the end. n_reports
+ * of the issues are those of all time until then.
+ */
 FZ_MUST_CHECK enum fz_code store_tally_count_start(struct store_tally *tally, struct fz_error *err);
+/* Before the first batch is counted, of which and of those after it there are about `n_facts`: it makes counting fast. */
+FZ_MUST_CHECK enum fz_code store_tally_count_expect(struct store_tally *tally, uint64_t n_facts,
+                                                    const struct store_fact_batch *batch,
+                                                    struct fz_error *err);
 FZ_MUST_CHECK enum fz_code store_tally_count(struct store_tally *tally,
                                              const struct store_fact_batch *batch,
                                              struct fz_error *err);

@@ -10,8 +10,9 @@
 
 static const int64_t HOUR_MS = 3600000;
 
-/* An issue with this share of all reports has many users, whose set is a table of bits. */
-enum { LARGE_SHARE = 1024, LARGE_MIN = 256, AT_ONCE = 64 /* facts that are looked up */ };
+/* An issue with many users has a table of bits for them: with more facts than this, and more than the table would have memory for. */
+enum { LARGE_MIN = 256, PAIR_BYTES = 16 /* of each fact, without a table */ };
+enum { AT_ONCE = 64 /* facts that are looked up */ };
 
 /* ---- facts ---- */
 
@@ -39,37 +40,50 @@ start_part(struct store_tally *tally, int64_t received_ms)
     tally->part_to_ms = is_inside ? start + (part + 1) * step : part < 0 ? start : INT64_MAX;
 }
 
-/* Of which issues there are many users: the facts that are counted are at most those of all time. */
-static enum fz_code
-expect_users(struct store_tally *tally, struct fz_error *err)
-{
-    uint64_t n = 0;
-    enum fz_code code = FZ_OK;
-    for (size_t i = 0; i < tally->n; i++)
-        n += tally->issues[i].n_reports;
-    for (size_t i = 0; code == FZ_OK && i < tally->n; i++) {
-        uint64_t reports = tally->issues[i].n_reports;
-        if (reports >= LARGE_MIN && reports >= n / LARGE_SHARE)
-            code = store_distinct_expect(&tally->users, (uint32_t)i, err);
-    }
-    return code;
-}
-
 enum fz_code
 store_tally_count_start(struct store_tally *tally, struct fz_error *err)
 {
-    enum fz_code code = expect_users(tally, err);
     tally->sums = fz_arena_array(tally->arena, tally->n, sizeof(*tally->sums));
-    if (code == FZ_OK && !tally->sums)
-        code = fz_arena_fail(tally->arena, err);
-    for (size_t i = 0; code == FZ_OK && i < tally->n; i++) {
+    if (!tally->sums)
+        return fz_arena_fail(tally->arena, err);
+    for (size_t i = 0; i < tally->n; i++) {
         struct store_counted *issue = &tally->issues[i];
-        *issue = (struct store_counted){.id = issue->id, .number = issue->number};
+        *issue = (struct store_counted){
+            .id = issue->id, .number = issue->number, .n_reports = issue->n_reports};
         tally->sums[i] =
             (struct store_tally_sum){.first_ms = INT64_MAX, .first_version = UINT32_MAX};
     }
     tally->part = -1;
     tally->part_from_ms = tally->part_to_ms = 0;
+    return FZ_OK;
+}
+
+/*
+ * A table takes a bit for each user that there is, and fresh memory costs more than what is done with it: an issue of 700 reports
+ * among a million users would touch a page for nearly each of them.
+ */
+enum fz_code
+store_tally_count_expect(struct store_tally *tally, uint64_t n_facts,
+                         const struct store_fact_batch *batch, struct fz_error *err)
+{
+    const struct store_block users = batch->columns[STORE_FACT_USER];
+    int64_t least = INT64_MAX, most = 0;
+    uint64_t n = 0;
+    for (size_t i = 0; i < batch->n; i++) {
+        int64_t user = store_block_get(&users, batch->at[i]);
+        least = user > 0 && user < least ? user : least;
+        most = user > most ? user : most;
+    }
+    for (size_t i = 0; i < tally->n; i++)
+        n += tally->issues[i].n_reports;
+    uint64_t table = least < most ? (uint64_t)(most - least) / 8 : 0;
+    double share = n ? (double)n_facts / (double)n : 0; /* of all facts, these are counted */
+    enum fz_code code = FZ_OK;
+    for (size_t i = 0; code == FZ_OK && i < tally->n; i++) {
+        double expected = (double)tally->issues[i].n_reports * (share < 1 ? share : 1);
+        if (expected >= LARGE_MIN && expected * PAIR_BYTES >= (double)table)
+            code = store_distinct_expect(&tally->users, (uint32_t)i, err);
+    }
     return code;
 }
 

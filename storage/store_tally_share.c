@@ -75,7 +75,7 @@ destroy(struct store_tally_share *share)
         free(share->lent[i].at);
     }
     store_distinct_deinit(&share->other.users);
-    free(share->other.issues);
+    fz_platform_large_drop(share->other.issues, share->tally->n * sizeof(*share->other.issues));
     free(share->other.sums);
     pthread_cond_destroy(&share->changed);
     pthread_mutex_destroy(&share->lock);
@@ -89,7 +89,8 @@ make_other(struct store_tally_share *share, struct fz_error *err)
     struct store_tally *other = &share->other;
     *other = *tally;
     enum fz_code code = store_distinct_like(&tally->users, &other->users, err);
-    other->issues = calloc(tally->n + 1, sizeof(*other->issues));
+    /* Half a megabyte of each thousand issues that there are. */
+    other->issues = fz_platform_large(tally->n * sizeof(*other->issues));
     other->sums = calloc(tally->n + 1, sizeof(*other->sums));
     if (code != FZ_OK || !other->issues || !other->sums)
         return code == FZ_OK ? fz_fail(err, FZ_E_NO_MEMORY, "out of memory") : code;
@@ -98,17 +99,15 @@ make_other(struct store_tally_share *share, struct fz_error *err)
 }
 
 /*
- * After store_tally_count_start(). `*ret` is NULL where it is not worth it: of so few facts that a list is fast without it, which
+ * After store_tally_count_expect(). `*ret` is NULL where it is not worth it: of so few facts that a list is fast without it, which
  * leaves the other cores to other requests, or on one core.
  */
 static enum fz_code
-open_share(struct store_tally *tally, struct store_fact_scan *scan, struct store_tally_share **ret,
-           struct fz_error *err)
+open_share(struct store_tally *tally, struct store_fact_scan *scan, uint64_t n_facts,
+           struct store_tally_share **ret, struct fz_error *err)
 {
     uint64_t from = tally->store->share_from;
-    bool is_worth_it =
-        from ? store_fact_scan_expects(scan) >= from
-             : fz_platform_n_cores() > 1 && store_fact_scan_expects(scan) >= FACTS_MIN;
+    bool is_worth_it = from ? n_facts >= from : fz_platform_n_cores() > 1 && n_facts >= FACTS_MIN;
     *ret = NULL;
     if (!is_worth_it)
         return FZ_OK;
@@ -181,10 +180,15 @@ store_tally_facts(struct store_tally *tally, const struct store_fact_query *fact
     if (code != FZ_OK || facts->is_empty)
         return code;
     code = store_fact_scan_open(facts, &want, &scan, err);
-    if (code == FZ_OK)
-        code = open_share(tally, scan, &share, err);
-    while (store_fact_scan_next(scan, &batch, &code, err))
-        code = share ? count_shared(share, &batch, err) : store_tally_count(tally, &batch, err);
+    uint64_t n_facts = code == FZ_OK ? store_fact_scan_expects(scan) : 0;
+    for (bool is_first = true; store_fact_scan_next(scan, &batch, &code, err); is_first = false) {
+        if (is_first)
+            code = store_tally_count_expect(tally, n_facts, &batch, err);
+        if (code == FZ_OK && is_first)
+            code = open_share(tally, scan, n_facts, &share, err);
+        if (code == FZ_OK)
+            code = share ? count_shared(share, &batch, err) : store_tally_count(tally, &batch, err);
+    }
     code = close_share(share, code, err);
     store_fact_scan_close(scan);
     return code == FZ_OK ? store_tally_count_end(tally, err) : code;

@@ -326,6 +326,7 @@ sql_postgresql_create(struct sql **ret, struct fz_error *err)
         .disconnect = sql_pg_disconnect,
         .script = sql_pg_command,
         .query = pg_query,
+        .read_ints = sql_pg_read_ints,
         .next = pg_next,
         .end = pg_end,
         .changes = pg_changes,

@@ -1,6 +1,6 @@
 /*
- * What the parts of PostgreSQL's driver share: queries (postgresql.c), connections (postgresql_connection.c), and connections that
- * see one project only (postgresql_confined.c).
+ * What the parts of PostgreSQL's driver share: queries (postgresql.c), many rows of numbers (postgresql_ints.c), connections
+ * (postgresql_connection.c), and connections that see one project only (postgresql_confined.c).
  *
  * Private to storage/sql.
  */
@@ -61,6 +61,9 @@ void sql_pg_disconnect(struct sql *sql);
 void sql_pg_limit_time(struct sql *sql);
 FZ_MUST_CHECK enum fz_code sql_pg_begin_pooled(struct sql *sql, struct fz_error *err);
 FZ_MUST_CHECK enum fz_code sql_pg_confine(struct sql *sql, struct fz_error *err);
+FZ_MUST_CHECK enum fz_code sql_pg_read_ints(struct sql *sql, const char *text,
+                                            const struct sql_value *args, size_t n_args,
+                                            struct sql_ints *ret, struct fz_error *err);
 bool sql_pg_wait_change(struct sql *sql, int64_t timeout_ms);
 
 #endif

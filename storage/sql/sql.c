@@ -118,9 +118,9 @@ sql_fail_late(struct fz_error *err)
                    "this takes too long (limit query_s): narrow the time range, or add filters");
 }
 
+/* What comes before each query. */
 static enum fz_code
-run(struct sql *sql, const char *text, bool keep, const struct sql_value *args, size_t n_args,
-    struct sql_rows *ret, struct fz_error *err)
+prepare(struct sql *sql, const struct sql_value *args, size_t n_args, struct fz_error *err)
 {
     /* It belongs to the last failure; a driver sets it again. */
     sql->may_retry = false;
@@ -130,15 +130,30 @@ run(struct sql *sql, const char *text, bool keep, const struct sql_value *args, 
     enum fz_code code = check_args(args, n_args, err);
     if (code == FZ_OK)
         code = ensure_connected(sql, err);
-    if (code != FZ_OK)
-        return code;
-    struct sql_rows rows = {.sql = sql, .row = -1};
-    if (!sql->in_tx && sql->driver->limit_time)
+    if (code == FZ_OK && !sql->in_tx && sql->driver->limit_time)
         sql->driver->limit_time(sql);
-    code = sql->driver->query(sql, text, keep, args, n_args, &rows, err);
+    return code;
+}
+
+static enum fz_code
+run(struct sql *sql, const char *text, bool keep, const struct sql_value *args, size_t n_args,
+    struct sql_rows *ret, struct fz_error *err)
+{
+    struct sql_rows rows = {.sql = sql, .row = -1};
+    enum fz_code code = prepare(sql, args, n_args, err);
+    if (code == FZ_OK)
+        code = sql->driver->query(sql, text, keep, args, n_args, &rows, err);
     if (code == FZ_OK)
         *ret = rows;
     return code;
+}
+
+enum fz_code
+sql_read_ints(struct sql *sql, const char *text, const struct sql_value *args, size_t n_args,
+              struct sql_ints *ret, struct fz_error *err)
+{
+    enum fz_code code = prepare(sql, args, n_args, err);
+    return code == FZ_OK ? sql->driver->read_ints(sql, text, args, n_args, ret, err) : code;
 }
 
 enum fz_code

@@ -145,14 +145,18 @@ FZ_MUST_CHECK enum fz_code sql_list_done(const struct sql_list *list, enum fz_co
 void sql_rows_close(struct sql_rows *rows);
 
 /* Many rows of numbers, as fast as the engine has them: "SELECT columns[0], columns[1]... " and then `rest` ("FROM ..."). NULL
- * counts as 0, `columns` ends with NULL. PostgreSQL sends each column as one array and needs bigint; the order of the rows is that of `rest`. */
+ * counts as 0, `columns` ends with NULL. PostgreSQL needs bigint, and no arrays as arguments. The order of the rows is that of `rest`. */
 enum { SQL_INTS = 10 };
 struct sql_ints {
     struct sql_rows rows;
     size_t n_columns;
-    bool is_packed; /* a row of the engine is a column of ours */
-    uint64_t n_left;
-    struct fz_span arrays[SQL_INTS];
+    bool are_read; /* all of them are in the chunks; else they come from `rows` */
+    struct sql_ints_chunk {
+        int64_t *numbers; /* of whole rows; owned */
+        size_t n, room;
+    } * chunks; /* owned */
+    size_t n_chunks, room_chunks;
+    size_t chunk, at; /* what is read next */
 };
 FZ_MUST_CHECK enum fz_code sql_ints_open(struct sql *sql, const char *const *columns,
                                          const char *rest, const struct sql_value *args,
@@ -160,6 +164,8 @@ FZ_MUST_CHECK enum fz_code sql_ints_open(struct sql *sql, const char *const *col
 /* As sql_row(): true for a row, with its numbers in ret[0]... */
 bool sql_ints_next(struct sql_ints *ints, int64_t *ret, enum fz_code *code, struct fz_error *err);
 void sql_ints_close(struct sql_ints *ints);
+/* For drivers: where the numbers of one more row go. NULL: out of memory. */
+int64_t *sql_ints_put(struct sql_ints *ints);
 
 /* A query of which only the number of changed rows counts (may be NULL). */
 FZ_MUST_CHECK enum fz_code sql_exec(struct sql *sql, const char *text, const struct sql_value *args,
@@ -256,6 +262,9 @@ struct sql_driver {
     enum fz_code (*query)(struct sql *sql, const char *text, bool keep,
                           const struct sql_value *args, size_t n_args, struct sql_rows *ret,
                           struct fz_error *err);
+    /* Put all rows of a query into `ret`, which has n_columns. NULL: they come faster one by one. */
+    enum fz_code (*read_ints)(struct sql *sql, const char *text, const struct sql_value *args,
+                              size_t n_args, struct sql_ints *ret, struct fz_error *err);
     enum fz_code (*next)(struct sql_rows *rows, bool *ret_row, struct fz_error *err);
     void (*end)(struct sql_rows *rows);
     uint64_t (*changes)(struct sql_rows *rows);
@@ -295,6 +304,11 @@ struct sql {
     int64_t limit_ms; /* of sql_limit_time(); 0 = no limit */
     int64_t until_ms; /* monotonic; 0 = no limit */
 };
+
+/* For sql_ints_open(), if the driver has read_ints. */
+FZ_MUST_CHECK enum fz_code sql_read_ints(struct sql *sql, const char *text,
+                                         const struct sql_value *args, size_t n_args,
+                                         struct sql_ints *ret, struct fz_error *err);
 
 FZ_MUST_CHECK enum fz_code sql_sqlite_create(struct sql **ret, struct fz_error *err);
 FZ_MUST_CHECK enum fz_code sql_postgresql_create(struct sql **ret, struct fz_error *err);

@@ -101,6 +101,7 @@ int contract_run_queue(void);
 int contract_run_unblock(void);
 int contract_run_rebuild(void);
 int contract_run_processes(void);
+int contract_run_ints(void);
 int contract_run_committer(void);
 int contract_run_isolation(void);
 int contract_run_row_security(void);

@@ -87,6 +87,31 @@ test_random(void **state)
     assert_memory_equal(a + 16, zero, 16);
 }
 
+/* Of every size: zeros, aligned, and all of it can be written to. */
+static void
+test_large(void **state)
+{
+    (void)state;
+    static const size_t sizes[] = {
+        0, 1, 4096, FZ_PLATFORM_LARGE - 1, FZ_PLATFORM_LARGE, 3 * (size_t)FZ_PLATFORM_LARGE + 5};
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
+        uint8_t *a = fz_platform_large(sizes[i]), *b = fz_platform_large(sizes[i]);
+        assert_non_null(a);
+        assert_non_null(b);
+        for (size_t k = 0; k < sizes[i]; k++)
+            assert_int_equal(a[k], 0);
+        memset(a, 1, sizes[i]);
+        memset(b, 2, sizes[i]);
+        assert_true(sizes[i] == 0 || (a[0] == 1 && a[sizes[i] - 1] == 1));
+        fz_platform_large_drop(a, sizes[i]);
+        assert_true(sizes[i] == 0 || (b[0] == 2 && b[sizes[i] - 1] == 2));
+        fz_platform_large_drop(b, sizes[i]);
+    }
+    fz_platform_large_drop(NULL, 5);
+    assert_null(fz_platform_large(SIZE_MAX));
+    assert_null(fz_platform_large(SIZE_MAX - 5000));
+}
+
 static void
 test_populate(void **state)
 {
@@ -181,8 +206,8 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_memory_file), cmocka_unit_test(test_memory_file_without_tmpdir),
         cmocka_unit_test(test_random),      cmocka_unit_test(test_populate),
-        cmocka_unit_test(test_find),        cmocka_unit_test(test_thread),
-        cmocka_unit_test(test_cores),
+        cmocka_unit_test(test_large),       cmocka_unit_test(test_find),
+        cmocka_unit_test(test_thread),      cmocka_unit_test(test_cores),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
