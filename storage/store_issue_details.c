@@ -163,9 +163,10 @@ count_facts(struct details *d, struct fz_error *err)
         d->variants[i].first_ms = d->variants[i].last_ms = 0;
     }
     enum fz_code code = store_tally_count_start(&d->t, err);
-    if (code != FZ_OK || d->facts.is_empty)
-        return code;
-    code = store_fact_scan_open(&d->facts, &want, &scan, err);
+    if (code == FZ_OK && d->facts.is_empty)
+        return store_tally_count_end(&d->t, err);
+    if (code == FZ_OK)
+        code = store_fact_scan_open(&d->facts, &want, &scan, err);
     uint64_t n_facts = code == FZ_OK ? store_fact_scan_expects(scan) : 0;
     for (bool is_first = true; store_fact_scan_next(scan, &batch, &code, err); is_first = false) {
         if (is_first)

@@ -177,9 +177,10 @@ store_tally_facts(struct store_tally *tally, const struct store_fact_query *fact
     struct store_tally_share *share = NULL;
     struct store_fact_batch batch;
     enum fz_code code = store_tally_count_start(tally, err);
-    if (code != FZ_OK || facts->is_empty)
-        return code;
-    code = store_fact_scan_open(facts, &want, &scan, err);
+    if (code == FZ_OK && facts->is_empty)
+        return store_tally_count_end(tally, err);
+    if (code == FZ_OK)
+        code = store_fact_scan_open(facts, &want, &scan, err);
     uint64_t n_facts = code == FZ_OK ? store_fact_scan_expects(scan) : 0;
     for (bool is_first = true; store_fact_scan_next(scan, &batch, &code, err); is_first = false) {
         if (is_first)
