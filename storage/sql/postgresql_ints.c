@@ -31,8 +31,7 @@ append_text(PGconn *conn, struct fz_span text, const char *type, struct fz_buffe
             struct fz_error *err)
 {
     /* It takes a NULL pointer for a failure. */
-    char *literal =
-        PQescapeLiteral(conn, text.len ? (const char *)text.data : "", text.len);
+    char *literal = PQescapeLiteral(conn, text.len ? (const char *)text.data : "", text.len);
     if (!literal)
         return fz_fail(err, FZ_E_MALFORMED, "database: %s", PQerrorMessage(conn));
     fz_buffer_printf(out, "%s::%s", literal, type);
@@ -77,9 +76,8 @@ append_query(PGconn *conn, const char *text, const struct sql_value *args, size_
         char *end;
         unsigned long place = strtoul(text + 1, &end, 10);
         text = end;
-        code = place <= n_args
-                   ? append_literal(conn, &args[place - 1], out, err)
-                   : fz_fail(err, FZ_E_INTERNAL, "a query has no argument $%lu", place);
+        code = place <= n_args ? append_literal(conn, &args[place - 1], out, err)
+                               : fz_fail(err, FZ_E_INTERNAL, "a query has no argument $%lu", place);
     }
     return code;
 }

@@ -52,8 +52,8 @@ test_rows(void **state)
     sql_ints_close(&ints);
     uint64_t n_rows;
     int64_t sum;
-    assert_ok(c, read_all(c, c->store->sql, "i", NUMBERS("1") " WHERE i > 5", NULL, 0, &n_rows,
-                          &sum));
+    assert_ok(c,
+              read_all(c, c->store->sql, "i", NUMBERS("1") " WHERE i > 5", NULL, 0, &n_rows, &sum));
     assert_int_equal(n_rows, 0);
     assert_ok(c, read_all(c, c->store->sql, "i", NUMBERS("3"), NULL, 0, &n_rows, &sum));
     assert_int_equal(n_rows, 3);
@@ -66,8 +66,7 @@ test_left(void **state)
 {
     struct contract *c = *state;
     struct sql_ints ints = {.n_columns = 0};
-    enum fz_code code =
-        sql_ints_open(c->store->sql, one, NUMBERS("5000"), NULL, 0, &ints, &c->err);
+    enum fz_code code = sql_ints_open(c->store->sql, one, NUMBERS("5000"), NULL, 0, &ints, &c->err);
     int64_t row[1], now;
     assert_true(sql_ints_next(&ints, row, &code, &c->err));
     assert_ok(c, sql_now(c->store->sql, &now, &c->err));
@@ -81,8 +80,9 @@ test_left(void **state)
 static void
 test_arguments(void **state)
 {
-    static const char *const texts[] = {"", "'", "''; SELECT 1; --", "\\", "\\'", "$1", "$2 '$1'",
-                                        "E'\\x41'", "\xc3\xa4 \xe2\x82\xac", "a\nb", "%s %n"};
+    static const char *const texts[] = {
+        "",        "'",        "''; SELECT 1; --",      "\\",   "\\'",  "$1",
+        "$2 '$1'", "E'\\x41'", "\xc3\xa4 \xe2\x82\xac", "a\nb", "%s %n"};
     struct contract *c = *state;
     uint64_t n;
     int64_t sum;
@@ -104,8 +104,8 @@ test_arguments(void **state)
                           NUMBERS("1") " WHERE $1 = $2", bytes, 2, &n, &sum));
     assert_int_equal(sum, 4);
     const struct sql_value nothing[] = {sql_text(NULL)};
-    assert_ok(c, read_all(c, c->store->sql, "i", NUMBERS("3") " WHERE $1 IS NULL", nothing, 1, &n,
-                          &sum));
+    assert_ok(
+        c, read_all(c, c->store->sql, "i", NUMBERS("3") " WHERE $1 IS NULL", nothing, 1, &n, &sum));
     assert_int_equal(n, 3);
     const struct sql_value large[] = {sql_int(INT64_MAX), sql_int(INT64_MIN)};
     assert_ok(c, read_all(c, c->store->sql, "$1 + $2", NUMBERS("1"), large, 2, &n, &sum));
@@ -126,14 +126,14 @@ test_failure(void **state)
         if (i % 2)
             assert_ok(c, sql_begin(c->store->sql, &tx, &c->err));
         assert_fails(c, FZ_E_INTERNAL,
-                     read_all(c, i % 2 ? tx : c->store->sql, "1000 / (i - 20000)",
-                              NUMBERS("30000"), NULL, 0, &n, &sum));
+                     read_all(c, i % 2 ? tx : c->store->sql, "1000 / (i - 20000)", NUMBERS("30000"),
+                              NULL, 0, &n, &sum));
         assert_non_null(strstr(c->err.text, "division by zero"));
         assert_int_equal(n, 0);
         sql_rollbackp(&tx);
-        assert_fails(c, FZ_E_INTERNAL,
-                     read_all(c, c->store->sql, "CAST(i AS smallint)", NUMBERS("1"), NULL, 0, &n,
-                              &sum));
+        assert_fails(
+            c, FZ_E_INTERNAL,
+            read_all(c, c->store->sql, "CAST(i AS smallint)", NUMBERS("1"), NULL, 0, &n, &sum));
         assert_ok(c, read_all(c, c->store->sql, "i", NUMBERS("3"), NULL, 0, &n, &sum));
         assert_int_equal(n, 3);
     }
