@@ -105,6 +105,8 @@ FZ_MUST_CHECK enum fz_code store_tally_trend(struct store_tally *tally,
  * of the issues are those of all time until then.
  */
 FZ_MUST_CHECK enum fz_code store_tally_count_start(struct store_tally *tally, struct fz_error *err);
+/* From so many facts on an issue may have a table of its users; 0 = the default. */
+void store_set_table_from(struct store *store, uint64_t facts);
 /* Before the first batch is counted, of which and of those after it there are about `n_facts`: it makes counting fast. */
 FZ_MUST_CHECK enum fz_code store_tally_count_expect(struct store_tally *tally, uint64_t n_facts,
                                                     const struct store_fact_batch *batch,

@@ -58,6 +58,12 @@ store_tally_count_start(struct store_tally *tally, struct fz_error *err)
     return FZ_OK;
 }
 
+void
+store_set_table_from(struct store *store, uint64_t facts)
+{
+    store->table_from = facts;
+}
+
 /*
  * A table takes a bit for each user that there is, and fresh memory costs more than what is done with it: an issue of 700 reports
  * among a million users would touch a page for nearly each of them.
@@ -77,11 +83,12 @@ store_tally_count_expect(struct store_tally *tally, uint64_t n_facts,
     for (size_t i = 0; i < tally->n; i++)
         n += tally->issues[i].n_reports;
     uint64_t table = least < most ? (uint64_t)(most - least) / 8 : 0;
+    double least_facts = (double)(tally->store->table_from ? tally->store->table_from : LARGE_MIN);
     double share = n ? (double)n_facts / (double)n : 0; /* of all facts, these are counted */
     enum fz_code code = FZ_OK;
     for (size_t i = 0; code == FZ_OK && i < tally->n; i++) {
         double expected = (double)tally->issues[i].n_reports * (share < 1 ? share : 1);
-        if (expected >= LARGE_MIN && expected * PAIR_BYTES >= (double)table)
+        if (expected >= least_facts && expected * PAIR_BYTES >= (double)table)
             code = store_distinct_expect(&tally->users, (uint32_t)i, err);
     }
     return code;
