@@ -11,7 +11,8 @@
 static const int64_t HOUR_MS = 3600000;
 
 /* An issue with many users has a table of bits for them: with more facts than this, and more than the table would have memory for. */
-enum { LARGE_MIN = 256, PAIR_BYTES = 16 /* of each fact, without a table */ };
+enum { LARGE_MIN = 256 };
+static const double PAIR_BYTES = 16; /* of each fact, without a table */
 enum { AT_ONCE = 64 /* facts that are looked up */ };
 
 /* ---- facts ---- */
