@@ -231,7 +231,7 @@ struct sql_driver {
     /* "column" these "$1" those: the column is one of the numbers in a text, which is between brackets. */
     const char *in_numbers, *in_numbers_end;
     char numbers_open, numbers_close;
-    bool packs_rows; /* many rows are faster as arrays, in and out */
+    bool packs_rows; /* many rows are written faster as arrays */
     /* Ids of terms with a part of a text, before and after the pattern; NULL: LIKE has an index. */
     const char *text_part, *text_part_end; /* the latter NULL: ")" */
     bool
