@@ -1,10 +1,10 @@
 /*
  * Days of facts, of which some are stored as columns, too: their states, their columns, and what a change does to them.
  *
- * A day that is over is sealed: its facts are stored once more, a block for each column. Rows of facts remain what counts; a
- * transaction that changes a row of such a day says so with store_facts_changed(), and lists read the rows again until the day
- * is sealed anew. Both the change and the sealing hold the project's lock, so no change is missed (store_seal.c). Private to
- * storage.
+ * A day that is over is sealed: its facts are stored once more, a block for each column. So are the hours of today that are
+ * over: today is sealed until a time, and sealed again with more. Rows of facts remain what counts; a transaction that changes a
+ * row that is sealed says so with store_facts_changed(), and lists read the rows again until the day is sealed anew. Both the
+ * change and the sealing hold the project's lock, so no change is missed (store_seal.c). Private to storage.
  */
 #ifndef STORE_FACT_DAYS_H
 #define STORE_FACT_DAYS_H
@@ -16,7 +16,7 @@ static const int64_t STORE_DAY_MS = INT64_C(24) * 3600 * 1000;
 /* Numbers are stored: never change one. The index fact_days_changed has CHANGED, SEALING and DAMAGED. */
 enum store_day_state {
     STORE_DAY_CHANGED, /* has no valid columns, and is looked at again */
-    STORE_DAY_SEALED,
+    STORE_DAY_SEALED,  /* until a time, which is the end of the day if it is over */
     STORE_DAY_SEALING,
     STORE_DAY_SMALL,  /* has too few facts */
     STORE_DAY_DAMAGED /* its columns cannot be read */
@@ -56,15 +56,17 @@ extern const char *const store_fact_column_names[STORE_FACT_COLUMNS];
 
 /*
  * In a transaction that holds the project's lock and changed facts of this day: its columns are not valid any more. Only for
- * days before projects.sealed_before; for others there is nothing to do.
+ * facts that were received before projects.sealed_ms; for others there is nothing to do.
  */
 FZ_MUST_CHECK enum fz_code store_facts_changed(struct sql *tx, int64_t project_id, int64_t day,
                                                struct fz_error *err);
 /* The same for the days of all facts of this variant. */
 FZ_MUST_CHECK enum fz_code store_variant_facts_changed(struct sql *tx, int64_t project_id,
                                                        int64_t variant_id, struct fz_error *err);
-/* The same for one fact, when projects.sealed_before is not known. */
+/* The same for one fact, when projects.sealed_ms is not known. */
 FZ_MUST_CHECK enum fz_code store_fact_changed(struct sql *tx, int64_t project_id,
                                               int64_t received_ms, struct fz_error *err);
+/* What was read of this day is not what its columns must be: they are made again. */
+void store_facts_damaged(struct sql *sql, int64_t project_id, int64_t day);
 
 #endif

@@ -3,10 +3,12 @@
  *
  *     since |----gap----|day|day|----gap----|day|----gap----| until
  *
- * Which days are sealed is read first. When the columns are read a day may not be sealed any more: then it becomes part of a gap.
+ * A day may be sealed until a time; a gap follows. Which days are sealed is read first. When the columns are read a day may not be
+ * sealed any more: then it becomes part of a gap.
  */
 #include "storage/store_fact_scan.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,7 +24,7 @@ enum {
 };
 
 struct sealed_day {
-    int64_t day, sealing;
+    int64_t day, until_ms, sealing;
     uint64_t n;
 };
 
@@ -55,22 +57,23 @@ struct store_fact_scan {
 
 /* ---- sealed days ---- */
 
+/* The end of what is sealed of the day "d". */
+#define UNTIL \
+    "CASE WHEN d.until_sealing = d.sealing THEN d.until_ms ELSE (d.day + 1) * 86400000 END"
+
 static enum fz_code
 read_days(struct store_fact_scan *scan, struct fz_error *err)
 {
     int64_t to_ms = scan->to_ms == INT64_MAX ? INT64_MAX : scan->to_ms + STORE_DAY_MS - 1;
-    const struct sql_value args[] = {sql_int(scan->facts->project_id),
-                                     sql_int(scan->from_ms / STORE_DAY_MS),
-                                     sql_int(to_ms / STORE_DAY_MS)};
+    int64_t from = scan->from_ms / STORE_DAY_MS, to = to_ms / STORE_DAY_MS;
+    const struct sql_value args[] = {sql_int(scan->facts->project_id), sql_int(from), sql_int(to)};
+    char text[320];
+    snprintf(text, sizeof(text),
+             "SELECT d.day, d.n, d.sealing, " UNTIL " FROM fact_days d WHERE d.project_id = $1 AND "
+             "d.day >= $2 AND d.day < $3 AND d.state = 1 ORDER BY d.day%s",
+             scan->is_falling ? " DESC" : "");
     FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
-    enum fz_code code = sql_query(
-        scan->store->sql,
-        scan->is_falling
-            ? "SELECT day, n, sealing FROM fact_days WHERE project_id = $1 AND day >= $2 AND day "
-              "< $3 AND state = 1 ORDER BY day DESC"
-            : "SELECT day, n, sealing FROM fact_days WHERE project_id = $1 AND day >= $2 AND day "
-              "< $3 AND state = 1 ORDER BY day",
-        args, FZ_ARRAY_LEN(args), &rows, err);
+    enum fz_code code = sql_query(scan->store->sql, text, args, FZ_ARRAY_LEN(args), &rows, err);
     while (sql_row(&rows, &code, err)) {
         struct sealed_day *days =
             fz_list_grow(NULL, scan->days, &scan->room_days, scan->n_days + 1, sizeof(*days));
@@ -78,6 +81,7 @@ read_days(struct store_fact_scan *scan, struct fz_error *err)
             return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
         scan->days = days;
         days[scan->n_days++] = (struct sealed_day){.day = sql_col_int(&rows, 0),
+                                                   .until_ms = sql_col_int(&rows, 3),
                                                    .sealing = sql_col_int(&rows, 2),
                                                    .n = (uint64_t)sql_col_int(&rows, 1)};
     }
@@ -126,12 +130,11 @@ open_days(struct store_fact_scan *scan, struct fz_error *err)
         for (int i = 1; i < STORE_FACT_COLUMNS; i++)
             n_reads += scan->reads[i];
     }
-    int64_t first = scan->days[scan->at_day].day, last = scan->days[end - 1].day;
-    const struct sql_value args[] = {sql_int(scan->facts->project_id),
-                                     sql_int(first < last ? first : last),
-                                     sql_int(first < last ? last : first)};
+    int64_t from = scan->days[scan->is_falling ? end - 1 : scan->at_day].day;
+    int64_t to = scan->days[scan->is_falling ? scan->at_day : end - 1].day;
+    const struct sql_value args[] = {sql_int(scan->facts->project_id), sql_int(from), sql_int(to)};
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text = fz_buffer_make(0);
-    fz_buffer_text(&text, "SELECT d.day, d.n, d.sealing");
+    fz_buffer_text(&text, "SELECT d.day, d.n, d.sealing, " UNTIL);
     for (int i = 1; i < STORE_FACT_COLUMNS; i++) {
         if (scan->reads[i])
             fz_buffer_printf(&text,
@@ -201,21 +204,20 @@ start_tags(struct store_fact_scan *scan, size_t n, enum fz_code *code, struct fz
 
 /* What is known of the day whose columns are used. */
 struct day_columns {
-    int64_t day, sealing;
-    size_t n;
-    bool is_gone; /* a column was in memory, and is not any more */
-    bool is_old;  /* an earlier version has sealed it, without this column */
+    struct sealed_day as; /* it was when they were read */
+    bool is_gone;         /* a column was in memory, and is not any more */
+    bool is_old;          /* an earlier version has sealed it, without this column */
 };
 
 /* The columns of the current row, which are kept in memory, too. */
 static bool
 open_row(struct store_fact_scan *scan, struct day_columns *day)
 {
-    const struct store_fact_key key = {scan->facts->project_id, day->day, day->sealing};
-    int column = 3;
+    const struct store_fact_key key = {scan->facts->project_id, day->as.day, day->as.sealing};
+    int column = 4;
     for (int i = 1; i < STORE_FACT_COLUMNS; i++) {
         day->is_gone =
-            scan->needs[i] && !scan->reads[i] && !take_kept(scan, day->day, day->sealing, i);
+            scan->needs[i] && !scan->reads[i] && !take_kept(scan, day->as.day, day->as.sealing, i);
         if (day->is_gone)
             return false;
         if (!scan->reads[i])
@@ -236,11 +238,11 @@ check_columns(struct store_fact_scan *scan, const struct day_columns *day, enum 
               struct fz_error *err)
 {
     for (int i = 1; i < STORE_FACT_COLUMNS; i++) {
-        if (scan->needs[i] && i != STORE_FACT_TAG_IDS && scan->columns[i].n != day->n)
+        if (scan->needs[i] && i != STORE_FACT_TAG_IDS && scan->columns[i].n != day->as.n)
             return false;
     }
-    scan->columns[STORE_FACT_RECEIVED].base += day->day * STORE_DAY_MS;
-    return !scan->needs[STORE_FACT_TAG_IDS] || start_tags(scan, day->n, code, err);
+    scan->columns[STORE_FACT_RECEIVED].base += day->as.day * STORE_DAY_MS;
+    return !scan->needs[STORE_FACT_TAG_IDS] || start_tags(scan, day->as.n, code, err);
 }
 
 /* The place of the first fact that is not before this one. */
@@ -288,7 +290,7 @@ static bool
 use_columns(struct store_fact_scan *scan, const struct day_columns *day, size_t *ret_n,
             enum fz_code *code, struct fz_error *err)
 {
-    size_t n = day->n, from, to;
+    size_t n = day->as.n, from, to;
     if (!check_columns(scan, day, code, err))
         return false;
     uint32_t *at = fz_list_grow(NULL, scan->at, &scan->room_at, n + 1, sizeof(*at));
@@ -360,14 +362,8 @@ store_fact_scan_close(struct store_fact_scan *scan)
         return;
     end_days(scan);
     store_fact_gap_close(&scan->gap);
-    if (scan->damaged >= 0) {
-        const struct sql_value args[] = {sql_int(scan->facts->project_id), sql_int(scan->damaged)};
-        /* If this fails, the next reader tries. */
-        fz_ignore(sql_exec(scan->store->sql,
-                           "UPDATE fact_days SET state = 4 WHERE project_id = $1 AND day = $2 AND "
-                           "state = 1",
-                           args, FZ_ARRAY_LEN(args), NULL, NULL));
-    }
+    if (scan->damaged >= 0)
+        store_facts_damaged(scan->store->sql, scan->facts->project_id, scan->damaged);
     store_fact_filter_deinit(&scan->filter);
     for (int i = 0; i < STORE_FACT_COLUMNS; i++)
         store_fact_kept_drop(scan->kept[i]);
@@ -382,8 +378,8 @@ static bool
 step_gap(struct store_fact_scan *scan, int64_t day_from, int64_t day_to, enum fz_code *code,
          struct fz_error *err)
 {
-    int64_t from = scan->is_falling ? day_to : scan->from_ms;
-    int64_t to = scan->is_falling ? scan->to_ms : day_from;
+    int64_t from = scan->is_falling && day_to > scan->from_ms ? day_to : scan->from_ms;
+    int64_t to = scan->is_falling || day_from > scan->to_ms ? scan->to_ms : day_from;
     if (from >= to)
         return false;
     const struct store_fact_range range = {from, to, scan->is_falling};
@@ -401,7 +397,7 @@ take_day(struct store_fact_scan *scan, struct day_columns *ret, enum fz_code *co
          struct fz_error *err)
 {
     const struct sealed_day *day = &scan->days[scan->at_day];
-    *ret = (struct day_columns){.day = day->day, .sealing = day->sealing, .n = (size_t)day->n};
+    *ret = (struct day_columns){.as = *day};
     if (!scan->is_reading) {
         scan->is_held = !find_missing(scan, day);
         if (scan->is_held)
@@ -412,8 +408,12 @@ take_day(struct store_fact_scan *scan, struct day_columns *ret, enum fz_code *co
     if (*code != FZ_OK || !find_row(scan, day->day, code, err))
         return false;
     scan->has_row = false;
-    ret->n = (size_t)sql_col_int(&scan->rows, 1);
-    ret->sealing = sql_col_int(&scan->rows, 2);
+    ret->as.n = (uint64_t)sql_col_int(&scan->rows, 1);
+    ret->as.sealing = sql_col_int(&scan->rows, 2);
+    ret->as.until_ms = sql_col_int(&scan->rows, 3);
+    /* Sealed again, with more; what follows was read as rows before. */
+    if (scan->is_falling && ret->as.until_ms != day->until_ms)
+        return false;
     bool is_good = open_row(scan, ret);
     if (!is_good && !ret->is_gone && !ret->is_old)
         scan->damaged = day->day;
@@ -424,19 +424,19 @@ take_day(struct store_fact_scan *scan, struct day_columns *ret, enum fz_code *co
 static size_t
 step_day(struct store_fact_scan *scan, enum fz_code *code, struct fz_error *err)
 {
-    int64_t from = scan->days[scan->at_day].day * STORE_DAY_MS, to = from + STORE_DAY_MS;
+    int64_t from = scan->days[scan->at_day].day * STORE_DAY_MS;
     struct day_columns day;
     size_t n = 0;
-    if (step_gap(scan, from, to, code, err))
+    if (step_gap(scan, from, scan->days[scan->at_day].until_ms, code, err))
         return 0;
     if (take_day(scan, &day, code, err)) {
         bool is_good = use_columns(scan, &day, &n, code, err);
         if (is_good && scan->is_falling)
             scan->to_ms = from;
         else if (is_good)
-            scan->from_ms = to;
+            scan->from_ms = day.as.until_ms > scan->from_ms ? day.as.until_ms : scan->from_ms;
         else if (*code == FZ_OK)
-            scan->damaged = day.day;
+            scan->damaged = day.as.day;
     } else if (day.is_gone) {
         /* Once more, without what is in memory. */
         scan->reads_all = true;

@@ -155,7 +155,7 @@ finish_report(struct store *store, struct ending *ending, struct store_record *r
     if (code == FZ_OK)
         code = store_wait_set(store, job->project_id, done, arena, &ending->wait_set, err);
     ending->again = row.again;
-    record->sealed_before = row.sealed_before;
+    record->sealed_ms = row.sealed_ms;
     /* The rules of the project have changed since its key was made: it is done again at once. What
      * was stored of it stays until then. */
     if (code == FZ_OK && done->grouping && done->grouping->rules_version != row.rules_version)

@@ -28,7 +28,7 @@ store_job_lock(struct store *store, const struct store_job *job, struct store_jo
     snprintf(
         text, sizeof(text),
         "SELECT seen_seq, strikes, deaths, again, project_id, kind, subject, (SELECT "
-        "rules_version FROM projects p WHERE p.id = project_id), (SELECT sealed_before FROM "
+        "rules_version FROM projects p WHERE p.id = project_id), (SELECT sealed_ms FROM "
         "projects p WHERE p.id = project_id), outages FROM jobs WHERE id = $1 AND fence = $2%s",
         store->sql->driver->for_update);
     const struct sql_value args[] = {sql_int(job->id), sql_int(job->fence)};
@@ -47,7 +47,7 @@ store_job_lock(struct store *store, const struct store_job *job, struct store_jo
                                   .deaths = sql_col_int(&rows, 2),
                                   .again = sql_col_int(&rows, 3) != 0,
                                   .rules_version = sql_col_int(&rows, 7),
-                                  .sealed_before = sql_col_int(&rows, 8),
+                                  .sealed_ms = sql_col_int(&rows, 8),
                                   .outages = sql_col_int(&rows, 9)};
     return FZ_OK;
 }

@@ -226,7 +226,7 @@ FZ_MUST_CHECK enum fz_code store_run_forget(struct sql *tx, const struct store_r
 struct store_job_row {
     int64_t seen_seq, strikes, deaths, outages;
     int64_t rules_version; /* of the project, by now */
-    int64_t sealed_before; /* of the project (store_fact_days.h) */
+    int64_t sealed_ms;     /* of the project (store_fact_days.h) */
     bool again;
 };
 FZ_MUST_CHECK enum fz_code store_job_lock(struct store *store, const struct store_job *job,

@@ -413,7 +413,7 @@ store_record_add(struct store_record *record, struct store_recorded *recorded,
         return FZ_OK;
     if (!recorded->is_grouped)
         /* A fact of an earlier end stays, but columns have texts of the report's row, too. */
-        return row->is_again && row->received_ms / STORE_DAY_MS < record->sealed_before
+        return row->is_again && row->received_ms < record->sealed_ms
                    ? store_ids_put(&record->old_days, row->received_ms / STORE_DAY_MS,
                                    record->arena, err)
                    : FZ_OK;
@@ -435,7 +435,7 @@ store_record_add(struct store_record *record, struct store_recorded *recorded,
         code = put_stack(record, recorded, key_id, &fact->stack_key, err);
     if (code == FZ_OK)
         code = put_fact(tx, record->project_id, fact, err);
-    if (code == FZ_OK && fact->received_ms / STORE_DAY_MS < record->sealed_before)
+    if (code == FZ_OK && fact->received_ms < record->sealed_ms)
         code =
             store_ids_put(&record->old_days, fact->received_ms / STORE_DAY_MS, record->arena, err);
     if (code == FZ_OK && row->is_old)

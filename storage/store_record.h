@@ -47,9 +47,9 @@ struct store_record {
     struct store *store;
     int64_t project_id;
     struct fz_arena *arena;
-    int64_t sealed_before; /* of the project, read under its lock (store_fact_days.h) */
-    bool is_exclusive;     /* the project's lock is */
-    bool needs_exclusive;  /* out: why store_record_add() failed */
+    int64_t sealed_ms;    /* of the project, read under its lock (store_fact_days.h) */
+    bool is_exclusive;    /* the project's lock is */
+    bool needs_exclusive; /* out: why store_record_add() failed */
     struct store_deltas deltas;
     /* Counted reports that their issues have for the first time. */
     struct store_recorded **news;
@@ -59,7 +59,7 @@ struct store_record {
     size_t n_moves, moves_room;
     uint64_t n_new_issues; /* made, and the last one's id */
     int64_t new_issue_id;
-    struct store_ids old_days; /* before sealed_before, with facts that changed */
+    struct store_ids old_days; /* with facts before sealed_ms that changed */
 };
 struct store_move {
     int64_t from, into; /* issues.id */

@@ -66,7 +66,7 @@ lock_row(struct store_record *record, const struct store_ungrouped *one,
         "SELECT (SELECT rules_version FROM projects p WHERE p.id = project_id), "
         "CASE WHEN same_as IS NULL AND NOT EXISTS (SELECT 1 FROM counted_runs c WHERE "
         "c.project_id = reports.project_id AND c.run_id = reports.run_id AND "
-        "reports.ends_run = 1) THEN 1 ELSE 0 END, (SELECT sealed_before FROM projects p WHERE "
+        "reports.ends_run = 1) THEN 1 ELSE 0 END, (SELECT sealed_ms FROM projects p WHERE "
         "p.id = project_id) FROM reports WHERE key = $1 AND id = $2 AND " UNGROUPED "%s",
         store->sql->driver->for_update);
     FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
@@ -78,7 +78,7 @@ lock_row(struct store_record *record, const struct store_ungrouped *one,
         return code;
     *ret_rules_version = sql_col_int(&rows, 0);
     row->is_counted = sql_col_int(&rows, 1) != 0;
-    record->sealed_before = sql_col_int(&rows, 2);
+    record->sealed_ms = sql_col_int(&rows, 2);
     return FZ_OK;
 }
 

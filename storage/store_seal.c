@@ -1,12 +1,12 @@
 /*
  * How no change is missed.
  *
- * A transaction that changes facts holds the project's lock, shared or exclusive. It compares the day of each with
- * projects.sealed_before, which it reads under that lock, and does nothing more for later days: that is every report that is
- * fresh. Sealing a day is:
+ * A transaction that changes facts holds the project's lock, shared or exclusive. It compares the time of each with
+ * projects.sealed_ms, which it reads under that lock, and does nothing more for later ones: that is every report that is fresh.
+ * Sealing a day, or what is over of it, is:
  *
- * 1. A transaction with the lock exclusive: raise sealed_before above the day, set the state of the day to SEALING. Whoever has
- *    changed facts before has committed; whoever does later finds a day that it must report.
+ * 1. A transaction with the lock exclusive: raise sealed_ms to the end of what is sealed, set the state of the day to SEALING.
+ *    Whoever has changed facts before has committed; whoever does later finds a fact of which it must report the day.
  * 2. Read the facts, without any lock.
  * 3. A transaction without the project's lock: store the columns, set the state from SEALING to SEALED. A change since 1 has set
  *    it to CHANGED, or has the row locked and will: then the columns are rolled back, or not valid a moment later.
@@ -26,102 +26,41 @@
 #include "storage/store_fact_days.h"
 #include "storage/store_fact_texts.h"
 
-const struct store_seal_rules store_seal_rules = {
-    .least = 200, .after_ms = 3600000, .quiet_ms = 5 * 60 * 1000};
-
-const char *const store_fact_column_names[STORE_FACT_COLUMNS] = {
-    [STORE_FACT_VARIANT] = "variant_id",
-    [STORE_FACT_USER] = "user_id",
-    [STORE_FACT_VERSION] = "version_id",
-    [STORE_FACT_OS] = "os_id",
-    [STORE_FACT_DEVICE] = "device_id",
-    [STORE_FACT_ARCH] = "arch_id",
-    [STORE_FACT_ENVIRONMENT] = "environment_id",
-    [STORE_FACT_KIND] = "kind_id",
-    [STORE_FACT_APP] = "app_id",
-    [STORE_FACT_EXCEPTION] = "exception_id",
-    [STORE_FACT_SIGNAL] = "signal_id",
-    [STORE_FACT_REASON] = "reason_id",
-    [STORE_FACT_STACK] = "stack_key",
-    [STORE_FACT_STATUS] = "status",
-    [STORE_FACT_COUNTED] = "is_counted",
-    [STORE_FACT_RECEIVED] = "received_ms",
-    [STORE_FACT_REPORT] = "report_key",
-    [STORE_FACT_RELEASE] = "release",
-    [STORE_FACT_OS_BUILD] = "os_build",
-    [STORE_FACT_MACH] = "mach",
-    [STORE_FACT_CODE] = "code",
-    [STORE_FACT_FORMAT] = "format",
-};
-
-/* ---- changes ---- */
-
-enum fz_code
-store_facts_changed(struct sql *tx, int64_t project_id, int64_t day, struct fz_error *err)
-{
-    const struct sql_value args[] = {sql_int(project_id), sql_int(day), sql_int(fz_time_now_ms())};
-    uint64_t n = 0;
-    enum fz_code code = sql_exec(tx,
-                                 "UPDATE fact_days SET state = 0, changed_ms = $3 WHERE project_id "
-                                 "= $1 AND day = $2 AND state <> 0",
-                                 args, FZ_ARRAY_LEN(args), &n, err);
-    /* A day that had no facts when later ones were sealed has no row. */
-    return code == FZ_OK && n == 0
-               ? sql_exec(tx,
-                          "INSERT INTO fact_days (project_id, day, state, changed_ms) VALUES ($1, "
-                          "$2, 0, $3) ON CONFLICT (project_id, day) DO NOTHING",
-                          args, FZ_ARRAY_LEN(args), NULL, err)
-               : code;
-}
-
-enum fz_code
-store_fact_changed(struct sql *tx, int64_t project_id, int64_t received_ms, struct fz_error *err)
-{
-    const struct sql_value args[] = {sql_int(project_id)};
-    int64_t before = 0, day = received_ms / STORE_DAY_MS;
-    enum fz_code code = sql_number(tx, "SELECT sealed_before FROM projects WHERE id = $1", args, 1,
-                                   &before, NULL, err);
-    return code == FZ_OK && day < before ? store_facts_changed(tx, project_id, day, err) : code;
-}
-
-enum fz_code
-store_variant_facts_changed(struct sql *tx, int64_t project_id, int64_t variant_id,
-                            struct fz_error *err)
-{
-    const struct sql_value args[] = {sql_int(project_id), sql_int(variant_id),
-                                     sql_int(fz_time_now_ms())};
-    return sql_exec(tx,
-                    "UPDATE fact_days SET state = 0, changed_ms = $3 WHERE project_id = $1 AND "
-                    "state <> 0 AND day IN (SELECT DISTINCT f.received_ms / 86400000 FROM facts f "
-                    "WHERE f.variant_id = $2)",
-                    args, FZ_ARRAY_LEN(args), NULL, err);
-}
+const struct store_seal_rules store_seal_rules = {.least = 200,
+                                                  .least_more = 1000,
+                                                  .part_ms = 3600000,
+                                                  .after_ms = 10 * 60 * 1000,
+                                                  .quiet_ms = 5 * 60 * 1000};
 
 /* ---- which day ---- */
 
 struct sealing {
     struct store *store;
     const struct store_seal_rules *rules;
+    int64_t over_ms; /* parts of days before this time are over */
     int64_t project_id, day;
-    int64_t sealing; /* its number */
-    bool is_known;   /* it has a row in fact_days */
+    int64_t until_ms; /* facts of the day before this time are sealed */
+    int64_t sealing;  /* its number */
+    bool is_known;    /* it has a row in fact_days */
     enum store_day_state state;
     int64_t *keys[2]; /* received_ms and report_key of all facts, to which the tags are assigned */
     size_t n;
 };
 
-/* A day that has changed and is quiet now, or whose sealing was broken off. */
+/* A day that has changed and is quiet now, or whose sealing was broken off; some of it is over. */
 static enum fz_code
 find_changed(struct sealing *s, int64_t now_ms, bool *ret_found, struct fz_error *err)
 {
+    /* The part of today that is over may be empty, while programs of the version before report its changes. */
     const struct sql_value args[] = {sql_int(now_ms - s->rules->quiet_ms),
-                                     sql_int(now_ms + s->rules->after_ms)};
+                                     sql_int(now_ms + s->rules->after_ms), sql_int(s->over_ms)};
     FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
     /* A time that is ahead is of a clock that was set back since. */
     enum fz_code code =
         sql_query(s->store->sql,
                   "SELECT project_id, day, state FROM fact_days WHERE state IN (0, 2, 4) AND "
-                  "(changed_ms <= $1 OR changed_ms > $2) ORDER BY changed_ms LIMIT 1",
+                  "(changed_ms <= $1 OR changed_ms > $2) AND day * 86400000 < $3 ORDER BY "
+                  "changed_ms LIMIT 1",
                   args, FZ_ARRAY_LEN(args), &rows, err);
     *ret_found = sql_row(&rows, &code, err);
     if (code == FZ_OK && *ret_found) {
@@ -155,26 +94,45 @@ find_old(struct sealing *s, bool *ret_found, struct fz_error *err)
     return code;
 }
 
-/* The first day with facts that was never looked at. */
+/* The day of the first fact, but for `n_before`, that was never looked at, if it is before end_ms. */
 static enum fz_code
-find_new(struct sealing *s, int64_t now_ms, bool *ret_found, struct fz_error *err)
+find_new(struct sealing *s, int64_t end_ms, uint64_t n_before, bool *ret_found,
+         struct fz_error *err)
 {
-    int64_t end_ms = now_ms - s->rules->after_ms;
-    end_ms -= end_ms % STORE_DAY_MS;
-    const struct sql_value args[] = {sql_int(end_ms)};
+    const struct sql_value args[] = {sql_int(end_ms), sql_int((int64_t)n_before)};
     FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
     enum fz_code code = sql_query(
         s->store->sql,
         "SELECT id, received_ms FROM (SELECT p.id, (SELECT f.received_ms FROM facts f WHERE "
-        "f.project_id = p.id AND f.received_ms >= p.sealed_before * 86400000 AND f.received_ms < "
-        "$1 ORDER BY f.received_ms LIMIT 1) AS received_ms FROM projects p) AS firsts WHERE "
+        "f.project_id = p.id AND f.received_ms >= p.sealed_ms AND f.received_ms < $1 ORDER BY "
+        "f.received_ms LIMIT 1 OFFSET $2) AS received_ms FROM projects p) AS firsts WHERE "
         "received_ms IS NOT NULL LIMIT 1",
-        args, 1, &rows, err);
+        args, FZ_ARRAY_LEN(args), &rows, err);
     *ret_found = sql_row(&rows, &code, err);
     if (code == FZ_OK && *ret_found) {
         s->project_id = sql_col_int(&rows, 0);
         s->day = sql_col_int(&rows, 1) / STORE_DAY_MS;
         s->is_known = false;
+    }
+    return code;
+}
+
+static enum fz_code
+find(struct sealing *s, int64_t now_ms, bool *ret_found, struct fz_error *err)
+{
+    s->over_ms = now_ms - s->rules->after_ms;
+    s->over_ms -= s->over_ms % s->rules->part_ms;
+    enum fz_code code = find_new(s, s->over_ms - s->over_ms % STORE_DAY_MS, 0, ret_found, err);
+    if (code == FZ_OK && !*ret_found)
+        code = find_changed(s, now_ms, ret_found, err);
+    if (code == FZ_OK && !*ret_found)
+        /* Each sealing of today stores all of its facts again. */
+        code = find_new(s, s->over_ms, s->rules->least_more - 1, ret_found, err);
+    if (code == FZ_OK && !*ret_found)
+        code = find_old(s, ret_found, err);
+    if (code == FZ_OK && *ret_found) {
+        int64_t end_ms = (s->day + 1) * STORE_DAY_MS;
+        s->until_ms = end_ms < s->over_ms ? end_ms : s->over_ms;
     }
     return code;
 }
@@ -187,37 +145,42 @@ begin(struct sealing *s, int64_t now_ms, struct fz_error *err)
 {
     fz_random(&s->sealing, sizeof(s->sealing));
     const struct sql_value args[] = {sql_int(s->project_id), sql_int(s->day), sql_int(now_ms),
-                                     sql_int(s->sealing)};
+                                     sql_int(s->sealing), sql_int(s->until_ms)};
+    const struct sql_value ends[] = {sql_int(s->project_id), sql_int(s->day), sql_int(s->until_ms)};
     FZ_CLEANUP(sql_rollbackp) struct sql *tx = NULL;
     enum fz_code code = sql_begin(s->store->sql, &tx, err);
     if (code == FZ_OK)
         code = sql_lock(tx, s->project_id, true, err);
     if (code == FZ_OK)
         code = sql_exec(tx,
-                        "UPDATE projects SET sealed_before = $2 + 1 WHERE id = $1 AND "
-                        "sealed_before <= $2",
-                        args, 2, NULL, err);
+                        "UPDATE projects SET sealed_ms = CASE WHEN sealed_ms < $3 THEN $3 ELSE "
+                        "sealed_ms END, sealed_before = CASE WHEN sealed_before <= $2 THEN $2 + 1 "
+                        "ELSE sealed_before END WHERE id = $1 AND (sealed_ms < $3 OR "
+                        "sealed_before <= $2)",
+                        ends, FZ_ARRAY_LEN(ends), NULL, err);
     /* If this is broken off, the day is looked at again after a while. */
     if (code == FZ_OK)
         code = sql_exec(tx,
-                        "INSERT INTO fact_days (project_id, day, state, changed_ms, sealing) "
-                        "VALUES ($1, $2, 2, $3, $4) ON CONFLICT (project_id, day) DO UPDATE SET "
-                        "state = 2, changed_ms = excluded.changed_ms, sealing = excluded.sealing",
+                        "INSERT INTO fact_days (project_id, day, state, changed_ms, sealing, "
+                        "until_ms, until_sealing) VALUES ($1, $2, 2, $3, $4, $5, $4) ON CONFLICT "
+                        "(project_id, day) DO UPDATE SET state = 2, changed_ms = "
+                        "excluded.changed_ms, sealing = excluded.sealing, until_ms = "
+                        "excluded.until_ms, until_sealing = excluded.until_sealing",
                         args, FZ_ARRAY_LEN(args), NULL, err);
     return code == FZ_OK ? sql_commit(&tx, err) : code;
 }
 
-/* From SEALING; *ret = false: it has changed meanwhile. */
+/* From SEALING; *ret = false: it has changed meanwhile, or another one seals it until another time. */
 static enum fz_code
 set_state(struct sql *tx, const struct sealing *s, enum store_day_state state, bool *ret,
           struct fz_error *err)
 {
     const struct sql_value args[] = {sql_int(s->project_id), sql_int(s->day), sql_int(state),
-                                     sql_int((int64_t)s->n)};
+                                     sql_int((int64_t)s->n), sql_int(s->sealing)};
     uint64_t n = 0;
     enum fz_code code = sql_exec(tx,
                                  "UPDATE fact_days SET state = $3, n = $4 WHERE project_id = $1 "
-                                 "AND day = $2 AND state = 2",
+                                 "AND day = $2 AND state = 2 AND sealing = $5",
                                  args, FZ_ARRAY_LEN(args), &n, err);
     if (code == FZ_OK)
         *ret = n > 0;
@@ -227,9 +190,9 @@ set_state(struct sql *tx, const struct sealing *s, enum store_day_state state, b
 static enum fz_code
 count(struct sealing *s, struct fz_error *err)
 {
-    int64_t from = s->day * STORE_DAY_MS, n = 0;
-    const struct sql_value args[] = {sql_int(s->project_id), sql_int(from),
-                                     sql_int(from + STORE_DAY_MS), sql_int(STORE_SEAL_DAY_MAX + 1)};
+    int64_t n = 0;
+    const struct sql_value args[] = {sql_int(s->project_id), sql_int(s->day * STORE_DAY_MS),
+                                     sql_int(s->until_ms), sql_int(STORE_SEAL_DAY_MAX + 1)};
     enum fz_code code =
         sql_number(s->store->sql,
                    "SELECT count(*) FROM (SELECT 1 FROM facts WHERE project_id = $1 AND "
@@ -288,9 +251,8 @@ static enum fz_code
 read_facts(const struct sealing *s, const char *const *names, size_t n_names, int64_t **arrays,
            struct fz_error *err)
 {
-    int64_t from = s->day * STORE_DAY_MS;
-    const struct sql_value args[] = {sql_int(s->project_id), sql_int(from),
-                                     sql_int(from + STORE_DAY_MS)};
+    const struct sql_value args[] = {sql_int(s->project_id), sql_int(s->day * STORE_DAY_MS),
+                                     sql_int(s->until_ms)};
     struct sql_ints ints = {.n_columns = 0};
     size_t n = 0;
     enum fz_code code =
@@ -333,9 +295,8 @@ read_tags(const struct sealing *s, int64_t *counts, int64_t **ret, size_t *ret_n
           struct fz_error *err)
 {
     static const char *const names[] = {"f.received_ms", "f.report_key", "g.term_id", NULL};
-    int64_t from = s->day * STORE_DAY_MS;
-    const struct sql_value args[] = {sql_int(s->project_id), sql_int(from),
-                                     sql_int(from + STORE_DAY_MS)};
+    const struct sql_value args[] = {sql_int(s->project_id), sql_int(s->day * STORE_DAY_MS),
+                                     sql_int(s->until_ms)};
     struct sql_ints ints = {.n_columns = 0};
     size_t at = 0, room = 0;
     enum fz_code code = sql_ints_open(
@@ -473,11 +434,7 @@ store_seal_day(struct store *store, const struct store_seal_rules *rules, struct
     *ret = (struct store_sealed){.is_done = false};
     enum fz_code code = sql_now(store->sql, &now_ms, err);
     if (code == FZ_OK)
-        code = find_new(&s, now_ms, &found, err);
-    if (code == FZ_OK && !found)
-        code = find_changed(&s, now_ms, &found, err);
-    if (code == FZ_OK && !found)
-        code = find_old(&s, &found, err);
+        code = find(&s, now_ms, &found, err);
     ret->is_done = code == FZ_OK && !found;
     if (code != FZ_OK || !found)
         return code;

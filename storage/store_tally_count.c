@@ -257,7 +257,7 @@ store_tally_newest(struct store_tally *tally, struct fz_error *err)
     return code;
 }
 
-/* Are the days before *ret_ms, which are in the range of the trend, all stored as columns, or small? Else *ret_ms = 0. */
+/* Are the facts before this hour, which are in the range of the trend, all stored as columns, or few? Else *ret_ms = 0. */
 static enum fz_code
 find_sealed(const struct store_tally *tally, int64_t *ret_ms, struct fz_error *err)
 {
@@ -266,12 +266,12 @@ find_sealed(const struct store_tally *tally, int64_t *ret_ms, struct fz_error *e
     FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
     enum fz_code code = sql_query(
         tally->store->sql,
-        "SELECT p.sealed_before, (SELECT count(*) FROM fact_days d WHERE d.project_id = p.id AND "
+        "SELECT p.sealed_ms, (SELECT count(*) FROM fact_days d WHERE d.project_id = p.id AND "
         "d.day >= $2 AND d.state IN (0, 2, 4)) FROM projects p WHERE p.id = $1",
         args, FZ_ARRAY_LEN(args), &rows, err);
     *ret_ms = 0;
     if (sql_row(&rows, &code, err) && sql_col_int(&rows, 1) == 0)
-        *ret_ms = sql_col_int(&rows, 0) * STORE_DAY_MS;
+        *ret_ms = sql_col_int(&rows, 0) / HOUR_MS * HOUR_MS;
     return code;
 }
 

@@ -124,6 +124,7 @@ int contract_run_channels(void);
 int contract_run_users(void);
 int contract_run_issue_actions(void);
 int contract_run_lists(void);
+int contract_run_sealing(void);
 int contract_run_rules(void);
 int contract_run_rules_many(void);
 int contract_run_similar(void);

@@ -2,13 +2,13 @@
  * Reports into issues: numbers, placeholders, counts that are exact whatever happens.
  */
 #include "issue_case.h"
+#include "seal_case.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "storage/store_issue_state.h"
 #include "storage/store_regroup.h"
-#include "storage/store_seal.h"
 #include "storage/store_usage.h"
 
 enum { CHILDREN = 4, ROUNDS = 40, BATCH = 8 };
@@ -414,19 +414,10 @@ static void
 test_done_without_group(void **state)
 {
     struct contract *c = *state;
-    static const char *const tables[] = {"facts", "reports", "fact_tags"};
     const struct contract_group g = {.stack = "s", .key = "k", .variant = "v", .user = "ann"};
-    const struct store_seal_rules rules = {.least = 1, .after_ms = 0, .quiet_ms = -1000};
-    struct store_sealed sealed = {.is_done = false};
-    char text[100];
     const char *id = contract_group_add(c, &g);
-    for (size_t i = 0; i < FZ_ARRAY_LEN(tables); i++) {
-        snprintf(text, sizeof(text), "UPDATE %s SET received_ms = received_ms - 86400000 * 3",
-                 tables[i]);
-        contract_sql(c, text, text);
-    }
-    for (int i = 0; i < 9 && !sealed.is_done; i++)
-        assert_ok(c, store_seal_day(c->store, &rules, &sealed, &c->err));
+    seal_case_make_older(c);
+    assert_int_equal(seal_case(c, &seal_case_days), 1);
     assert_int_equal(contract_count(c, "SELECT state FROM fact_days"), 1);
     assert_ok(c, store_report_reprocess(c->store, c->project, id, &c->err));
     struct store_job job = contract_claim(c, id);

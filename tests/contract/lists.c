@@ -3,6 +3,7 @@
  */
 #include "issue_case.h"
 #include "list_case.h"
+#include "seal_case.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -11,7 +12,6 @@
 #include "storage/store_fact_query.h"
 #include "storage/store_issue_list.h"
 #include "storage/store_issue_state.h"
-#include "storage/store_seal.h"
 #include "storage/store_tally_share.h"
 
 enum { QUERIES = 400 };
@@ -28,17 +28,13 @@ test_random(void **state)
 
 /* ---- days as columns ---- */
 
-/* Seal all days that are over; how many of them there are then. */
+/* Seal all days that are over and have so many facts; how many of them there are then. */
 static int64_t
 seal(struct contract *c, uint64_t least)
 {
-    const struct store_seal_rules rules = {.least = least, .after_ms = 0, .quiet_ms = -1000};
-    struct store_sealed sealed = {.is_done = false};
-    int n = 0;
-    while (!sealed.is_done && n++ < 200)
-        assert_ok(c, store_seal_day(c->store, &rules, &sealed, &c->err));
-    assert_true(sealed.is_done);
-    return contract_count(c, "SELECT count(*) FROM fact_days WHERE state = 1");
+    struct store_seal_rules rules = seal_case_days;
+    rules.least = least;
+    return seal_case(c, &rules);
 }
 
 static void
@@ -188,127 +184,6 @@ test_texts(void **state)
         c, "UPDATE terms SET text = '(other)' WHERE text IN ('shop@4.10', 'KERN_INVALID_ADDRESS')",
         "UPDATE terms SET text = '(other)' WHERE text IN ('shop@4.10', 'KERN_INVALID_ADDRESS')");
     list_case_check(c, all, QUERIES / 4);
-}
-
-/* Of the one issue, which the list of reports agrees with. */
-static int
-count_of(struct contract *c, const char *text)
-{
-    struct store_query query;
-    struct store_issue_page issues;
-    const struct store_issue_search search = {.query = &query};
-    struct store_page page = {.limit = 1};
-    uint64_t count = 0;
-    assert_ok(c, query_parse(fz_span_cstr(text), list_case_now, &c->arena, &query, &c->err));
-    assert_ok(c,
-              store_issue_list(c->store, c->project, &search, &page, &c->arena, &issues, &c->err));
-    assert_int_equal(issues.n, 1);
-    assert_ok(c, store_report_search_count(c->store, c->project, &query, 1000, &c->arena, &count,
-                                           &c->err));
-    assert_int_equal(count, issues.issues[0].issue.n_reports);
-    return (int)count;
-}
-
-/* All reports came three days ago. */
-static void
-make_older(struct contract *c)
-{
-    static const char *const tables[] = {"facts", "reports", "fact_tags"};
-    char text[100];
-    for (size_t i = 0; i < FZ_ARRAY_LEN(tables); i++) {
-        snprintf(text, sizeof(text), "UPDATE %s SET received_ms = received_ms - 86400000 * 3",
-                 tables[i]);
-        contract_sql(c, text, text);
-    }
-}
-
-/* A report that is done late, or again, is counted as it is now. */
-static void
-test_changed(void **state)
-{
-    struct contract *c = *state;
-    FZ_CLEANUP(drop_cache) struct store_fact_cache *cache = NULL;
-    assert_ok(c, store_fact_cache_create(1 << 20, &cache, &c->err));
-    store_set_fact_cache(c->store, cache);
-    const struct contract_group g = {.stack = "s", .key = "k", .variant = "v", .user = "ann"};
-    struct contract_group other = g;
-    char late[STORE_ID_TEXT];
-    const char *id = contract_group_add(c, &g);
-    contract_group_add(c, &g);
-    contract_report(c, c->project, "late", late);
-    make_older(c);
-    assert_int_equal(seal(c, 1), 1);
-    assert_int_equal(count_of(c, "user:ann"), 2);
-    struct store_job job = contract_claim(c, late);
-    other.user = "bert";
-    assert_ok(c, contract_group_finish(c, &job, &other));
-    assert_int_equal(contract_count(c, "SELECT state FROM fact_days"), 0);
-    assert_int_equal(count_of(c, "-has:tag.none"), 3);
-    assert_int_equal(seal(c, 1), 1);
-    assert_int_equal(count_of(c, "-has:tag.none"), 3);
-    other.version = "9.0";
-    contract_group_again(c, id, &other);
-    assert_int_equal(count_of(c, "-user:ann"), 2);
-    assert_int_equal(seal(c, 1), 1);
-    assert_int_equal(count_of(c, "-user:ann"), 2);
-    assert_int_equal(count_of(c, "version:9.0"), 1);
-    store_set_fact_cache(c->store, NULL);
-}
-
-/* ---- at the same time ---- */
-
-enum { CHANGED = 12, ROUNDS = 40 };
-
-struct changes {
-    const char *ids[2 * CHANGED];
-};
-
-/* Two seal, one deletes reports, one has reports done again. */
-static int
-change(struct contract *c, int i, void *user)
-{
-    const struct changes *changes = user;
-    const struct store_seal_rules rules = {.least = 1, .after_ms = 0, .quiet_ms = -1000};
-    struct contract_group g = {.stack = "s", .key = "k", .variant = "v", .user = "bert"};
-    struct store_sealed sealed;
-    if (store_set_columns(c->store, &report_columns, &c->err) != FZ_OK)
-        return 1;
-    for (int n = 0; i < 2 && n < ROUNDS; n++) {
-        if (store_seal_day(c->store, &rules, &sealed, &c->err) != FZ_OK)
-            return 1;
-    }
-    for (int n = 0; i == 2 && n < CHANGED; n++) {
-        if (store_report_delete(c->store, c->project, changes->ids[n], &c->err) != FZ_OK)
-            return 1;
-    }
-    for (int n = 0; i == 3 && n < CHANGED; n++)
-        contract_group_again(c, changes->ids[CHANGED + n], &g);
-    return 0;
-}
-
-static void
-test_changed_meanwhile(void **state)
-{
-    struct contract *c = *state;
-    const struct contract_group g = {.stack = "s", .key = "k", .variant = "v", .user = "ann"};
-    struct changes changes;
-    for (int i = 0; i < 2 * CHANGED; i++)
-        changes.ids[i] = contract_group_add(c, &g);
-    make_older(c);
-    contract_fork(c, 4, change, &changes);
-    /* As they are then, and with columns that were made at the end. */
-    for (int i = 0; i < 2; i++) {
-        struct store_query query;
-        uint64_t n = 1;
-        /* Opposites have no index, so that columns are read. */
-        assert_int_equal(count_of(c, "-user:ann"), CHANGED);
-        assert_ok(c,
-                  query_parse(fz_span_cstr("user:ann"), list_case_now, &c->arena, &query, &c->err));
-        assert_ok(c, store_report_search_count(c->store, c->project, &query, 1000, &c->arena, &n,
-                                               &c->err));
-        assert_int_equal(n, 0);
-        assert_int_equal(seal(c, 1), 1);
-    }
 }
 
 /* ---- order ---- */
@@ -489,10 +364,8 @@ contract_run_lists(void)
         contract_test(test_kept_partly),
         contract_test(test_damaged),
         contract_test(test_texts),
-        contract_test(test_changed),
         contract_test(test_plans),
         contract_test(test_text_plan),
-        contract_test(test_changed_meanwhile),
         contract_test(test_introduced_and_fixed),
         contract_test(test_newest_versions),
     };

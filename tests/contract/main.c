@@ -437,6 +437,7 @@ main(int argc, char **argv)
         {"committer", contract_run_committer},
         {"processes", contract_run_processes},
         {"ints", contract_run_ints},
+        {"sealing", contract_run_sealing},
     };
     int n_failed = 0, first = 1;
     bool is_pooled = argc > 1 && strcmp(argv[1], "pgbouncer") == 0;
