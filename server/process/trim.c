@@ -16,6 +16,16 @@
 /* KEPT at the end of the heap: the next requests need as much. */
 enum { LOOK_EVERY_MS = 2000, BUSY_SHARE = 20, KEPT = 256 * 1024 };
 
+/* KEPT_BUSY at the end of each arena. A larger piece than LARGE is not of an arena, and goes back at once. */
+enum { KEPT_BUSY = 32 * 1024 * 1024, LARGE = 4 * 1024 * 1024 };
+
+void
+trim_keep(void)
+{
+    mallopt(M_TRIM_THRESHOLD, KEPT_BUSY);
+    mallopt(M_MMAP_THRESHOLD, LARGE);
+}
+
 bool
 trim_is_time(struct trim *trim, int64_t now_ms, int64_t cpu_ms)
 {

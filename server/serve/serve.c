@@ -205,6 +205,7 @@ static void
 serve_until_stopped(struct serve *serve, const sigset_t *signals)
 {
     struct trim trim = {.looked_ms = 0};
+    trim_keep();
     for (;;) {
         int64_t ms = supervise_tend(serve->workers.supervise);
         serve_disk_tend(&serve->disk);

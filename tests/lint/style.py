@@ -78,7 +78,6 @@ SMALL_FILES = {
     "server/cli/no_upload.c": "replaces the upload command in a build without libcurl",
     "server/cli/no_server.c": "what a build without a server has in place of its commands",
     "server/cli/no_upload.c": "what a build without libcurl has in place of cmd_upload.c",
-    "server/process/trim.c": "memory of a process is neither its supervision nor its metrics",
     "server/children/level.c": "what a parent says of the sandbox is neither its pool nor one child",
     "server/sandbox/files.c": "each lock is a file",
     "base/random.c": "what happens when the system has no random bytes is the same on every platform",

@@ -73,11 +73,42 @@ test_memory(void **state)
     free(pieces[PIECES - 1]);
 }
 
+static void *
+fill(size_t size)
+{
+    char *piece = malloc(size);
+    assert_non_null(piece);
+    memset(piece, 1, size);
+    return piece;
+}
+
+/* What was freed stays while the process is busy, and is given back when it is idle. */
+static void
+test_keep(void **state)
+{
+    (void)state;
+    enum { PIECES = 256, PIECE = 64 * 1024, PAGE = 4096 };
+    static void *pieces[PIECES];
+    /* First, so that what stays of it is not above the pieces, which could not go then in any case. */
+    assert_true(resident_pages() > 0);
+    trim_keep();
+    for (int i = 0; i < PIECES; i++)
+        pieces[i] = fill(PIECE);
+    long most = resident_pages();
+    for (int i = PIECES; i-- > 0;)
+        free(pieces[i]);
+    assert_in_range(resident_pages(), most - 16, most + 16);
+    struct trim trim = {.is_due = true, .cpu_ms = INT64_MAX / 64};
+    trim_tend(&trim);
+    assert_in_range(resident_pages(), 1, most - PIECES * (PIECE / 2) / PAGE);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_decision),
+        cmocka_unit_test(test_keep),
         cmocka_unit_test(test_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
