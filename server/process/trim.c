@@ -17,7 +17,7 @@
 enum { LOOK_EVERY_MS = 2000, BUSY_SHARE = 20, KEPT = 256 * 1024 };
 
 /* KEPT_BUSY at the end of each arena. A larger piece than LARGE is not of an arena, and goes back at once. */
-enum { KEPT_BUSY = 32 * 1024 * 1024, LARGE = 4 * 1024 * 1024 };
+enum { KEPT_BUSY = 8 * 1024 * 1024, LARGE = 4 * 1024 * 1024 };
 
 void
 trim_keep(void)

@@ -87,7 +87,7 @@ static void
 test_keep(void **state)
 {
     (void)state;
-    enum { PIECES = 256, PIECE = 64 * 1024, PAGE = 4096 };
+    enum { PIECES = 96, PIECE = 64 * 1024, PAGE = 4096 };
     static void *pieces[PIECES];
     /* First, so that what stays of it is not above the pieces, which could not go then in any case. */
     assert_true(resident_pages() > 0);
