@@ -317,7 +317,7 @@ store_version_sums_read(struct store_version_sums *sums, struct fz_error *err)
     enum fz_code code = read_reports(sums, err);
     if (code == FZ_OK)
         code = read_counts(sums, since_ms, err);
-    for (int64_t from = since_ms, end = from; code == FZ_OK && end < sums->range->until_ms;
+    for (int64_t from = since_ms, end = from - 1; code == FZ_OK && end < sums->range->until_ms;
          from = end + 1) {
         end = end_of_step(sums, from);
         code = read_users(sums, from, err);
@@ -475,7 +475,7 @@ store_version_sums_parts(struct store_version_sums *sums, struct fz_arena *arena
     enum fz_code code = cut_range(&parts, arena, err);
     if (code == FZ_OK && list->n_parts)
         code = read_part_counts(&parts, err);
-    int64_t from = parts.first_day * DAY_MS, end = from;
+    int64_t from = parts.first_day * DAY_MS, end = from - 1;
     for (; code == FZ_OK && list->n_parts && end < sums->range->until_ms; from = end + 1) {
         end = end_of_step(sums, from);
         code = read_part_users(&parts, from, err);

@@ -19,7 +19,7 @@ struct trim {
 
 /*
  * Until then, keep what is freed: the C library would give back all but 128 KB at the end of an arena at once, and a list of 18 MB of
- * a database's rows took 5,000 faults each time. A few MB stay. For a whole process, before its threads start.
+ * a database's rows took 5,000 faults each time. A few MB stay. For the whole process.
  */
 void trim_keep(void);
 

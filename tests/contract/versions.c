@@ -209,6 +209,22 @@ expect_parts(struct contract *c)
     assert_int_equal(list.parts[0].until_ms + 1, list.parts[1].since_ms);
 }
 
+/* Ranges of so many days up to today's first moment, which are read in steps: each day counts once, the last one, too. */
+static void
+expect_steps(struct contract *c)
+{
+    static const int64_t days[] = {0, 1, 19, 20, 21, 39, 40, 41, 400, 15000};
+    int64_t today = fz_time_now_ms() / DAY * DAY;
+    for (size_t i = 0; i < FZ_ARRAY_LEN(days); i++) {
+        struct store_version_list list;
+        const struct store_version_range range = {
+            .since_ms = today - days[i] * DAY, .until_ms = today, .limit = 10, .n_parts = 1};
+        assert_ok(c, store_version_list(c->store, c->project, &range, &c->arena, &list, &c->err));
+        assert_string_equal(use(c, &list.use), days[i] ? "9 2 5 1" : "2 0 2 0");
+        assert_string_equal(use(c, &list.parts[0].use), days[i] ? "9 2 5 1" : "2 0 2 0");
+    }
+}
+
 static void
 test_sessions(void **state)
 {
@@ -246,6 +262,7 @@ test_sessions(void **state)
     list = list_of(c, NULL, 100);
     assert_string_equal(use(c, &list.versions[1].use), "6 2 3 1");
     expect_parts(c);
+    expect_steps(c);
     /* By release and environment, of the days of the range only. */
     struct store_session_count *counts;
     size_t n = 0;
