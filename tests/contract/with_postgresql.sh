@@ -66,6 +66,7 @@ if [ -n "${FRAMEZERO_TEST_SHIM:-}" ]; then
     cp "$FRAMEZERO_TEST_SHIM" "$base/shim.so" && chmod 755 "$base/shim.so" || exit 1
     preload=$base/shim.so
     CLOCK_SHIM_FILE=$base/offset
+    head -c 8 /dev/zero >"$CLOCK_SHIM_FILE" && chmod 644 "$CLOCK_SHIM_FILE" || exit 1
     export CLOCK_SHIM_FILE
 fi
 

@@ -8,6 +8,7 @@ import os
 import uuid
 
 from case import BINARY, SHIM, FolderCase, until
+from clock import Clock
 from openapi import DescribedServer as Server
 from receivers import HttpReceiver
 
@@ -50,10 +51,8 @@ class Channels(FolderCase):
     def setUp(self):
         super().setUp()
         # PostgreSQL has the same clock (with_postgresql.sh).
-        self.clock = os.environ.get("CLOCK_SHIM_FILE") or self.path("offset")
-        self.ahead(0)
-        env = {"LD_PRELOAD": SHIM, "CLOCK_SHIM_FILE": self.clock} if os.path.isfile(SHIM) else {}
-        self.server = Server(BINARY, workers=self.workers, args=self.args + self.more_args(), env=env)
+        self.clock = Clock(os.environ.get("CLOCK_SHIM_FILE") or self.path("offset"), SHIM)
+        self.server = Server(BINARY, workers=self.workers, args=self.args + self.more_args(), env=self.clock.environment())
         self.addCleanup(self.stop_server)
         self.server.start()
 
@@ -69,10 +68,7 @@ class Channels(FolderCase):
 
     def ahead(self, seconds):
         """Move the calendar of the server and of its database (SQLite)."""
-        with open(self.clock + ".new", "w", encoding="utf-8") as f:
-            f.write(str(seconds))
-        os.chmod(self.clock + ".new", 0o644)
-        os.replace(self.clock + ".new", self.clock)
+        self.clock.set(seconds)
 
     def can_move(self):
         if not os.path.isfile(SHIM) or ("FRAMEZERO_TEST_POSTGRESQL" in os.environ) != ("CLOCK_SHIM_FILE" in os.environ):

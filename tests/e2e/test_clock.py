@@ -1,27 +1,19 @@
 #!/usr/bin/env python3
 """The machine's clock is set back by a day and forward by a year while reports wait: no job waits for it."""
 
-import os
-
 from case import BINARY, SHIM, FolderCase, main, report, until
+from clock import Clock
 from framezero import Server
 
 DAY = 86400
 
 
-class Clock(FolderCase):
+class ClockSteps(FolderCase):
     def setUp(self):
         super().setUp()
-        self.file = self.path("offset")
-        self.set(0)
-        env = {"LD_PRELOAD": SHIM, "CLOCK_SHIM_FILE": self.file}
-        self.server = Server(BINARY, workers=0, env=env)
+        self.clock = Clock(self.path("offset"), SHIM)
+        self.server = Server(BINARY, workers=0, env=self.clock.environment())
         self.addCleanup(self.server.stop)
-
-    def set(self, seconds):
-        with open(self.file + ".new", "w", encoding="utf-8") as f:
-            f.write(str(seconds))
-        os.replace(self.file + ".new", self.file)
 
     def start(self, workers):
         self.server.workers = workers
@@ -48,11 +40,11 @@ class Clock(FolderCase):
     def test_steps_while_it_waits(self):
         """Queued, the calendar set, then started again with workers."""
         for step in (-DAY, 400 * DAY):
-            self.set(0)
+            self.clock.set(0)
             self.start(0)
             posted = self.request("POST", "/api/v1/reports", report(step + DAY))
             self.wait_oldest(0.3)
-            self.set(step)
+            self.clock.set(step)
             # It goes on growing: the first answer may be one that was counted before the step.
             self.wait_oldest(self.oldest() + 1.5)
             self.assertLess(self.oldest(), 120)  # neither a day nor a year
@@ -64,7 +56,7 @@ class Clock(FolderCase):
     def test_steps_while_it_works(self):
         self.start(1)
         for number, step in enumerate((0, -DAY, 400 * DAY, 0, -30 * DAY, 0)):
-            self.set(step)
+            self.clock.set(step)
             posted = self.request("POST", "/api/v1/reports?wait=20", report(number))
             self.assertNotEqual(posted["status"], "queued", f"after a step to {step} s")
             self.request("POST", f"/api/v1/reports/{posted['id']}/reprocess")

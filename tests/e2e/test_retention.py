@@ -7,6 +7,7 @@ import subprocess
 from datetime import datetime, timezone
 
 from case import BINARY, SHIM, FolderCase, main, until
+from clock import Clock
 from framezero import Server
 from symbol_files import sample
 
@@ -22,16 +23,10 @@ def crash(n, function="pay()"):
 class Retention(FolderCase):
     def setUp(self):
         super().setUp()
-        self.clock = self.path("offset")
-        self.set_clock(0)
-        self.server = Server(BINARY, args=("--limit", "retention_s=1"), env={"LD_PRELOAD": SHIM, "CLOCK_SHIM_FILE": self.clock})
+        self.clock = Clock(self.path("offset"), SHIM)
+        self.server = Server(BINARY, args=("--limit", "retention_s=1"), env=self.clock.environment())
         self.addCleanup(self.server.stop)
         self.server.start()
-
-    def set_clock(self, seconds):
-        with open(self.clock + ".new", "w", encoding="utf-8") as f:
-            f.write(str(seconds))
-        os.replace(self.clock + ".new", self.clock)
 
     def ask(self, method, path, body=None, want=200):
         status, answer = self.server.request(method, path, body=None if body is None else json.dumps(body).encode())
@@ -53,7 +48,7 @@ class Retention(FolderCase):
     def prune(self, *args):
         """Exit code, and how much is deleted by project and kind."""
         done = subprocess.run([BINARY, "prune", *args, *self.server.where], capture_output=True, text=True, timeout=60, check=False,
-                              env={**os.environ, "LD_PRELOAD": SHIM, "CLOCK_SHIM_FILE": self.clock})
+                              env={**os.environ, **self.clock.environment()})
         rows = [line.split("\t") for line in done.stdout.splitlines()]
         return done.returncode, {(row[0], row[1]): int(row[3]) for row in rows}
 
@@ -93,7 +88,7 @@ class Retention(FolderCase):
         # Bodies: the report stays, and cannot be processed again.
         self.server.command("project", "set", "default", "--keep-reports", "0", "--keep-bodies-days", "1")
         self.assertEqual(self.ask("GET", "/api/v1/project")["keep_bodies_days"], 1)
-        self.set_clock(3 * 86400)
+        self.clock.set(3 * 86400)
         until(lambda: self.retention().get("waits"), "the bodies wait")
         code, deleted = self.prune("--confirm", "--vacuum")
         self.assertEqual((code, deleted["default", "bodies"]), (0, 10))
@@ -109,11 +104,11 @@ class Retention(FolderCase):
         age = datetime.now(timezone.utc) - datetime.fromisoformat(file["uploaded"].replace("Z", "+00:00"))
         self.assertLess(abs(age.total_seconds()), 600)
         for days in (0, 300):
-            self.set_clock(days * 86400)
+            self.clock.set(days * 86400)
             sweeps = self.metric("framezero_retention_sweeps_total")
             until(lambda: self.metric("framezero_retention_sweeps_total") > sweeps + 1, "a whole sweep")
             self.assertEqual(len(self.ask("GET", "/api/v1/symbols")["symbols"]), 1)
-        self.set_clock(YEAR + 86400)
+        self.clock.set(YEAR + 86400)
         waits = until(lambda: self.retention().get("waits"), "the sweep waits")
         self.ask("POST", "/api/v1/project/retention/confirm", {"n": waits["n"]})
         until(lambda: not self.ask("GET", "/api/v1/symbols")["symbols"], "it is deleted")
@@ -122,14 +117,14 @@ class Retention(FolderCase):
         for n in range(8):
             self.send(n)
         until(lambda: self.retention().get("swept"), "a sweep")
-        self.set_clock(YEAR)
+        self.clock.set(YEAR)
         waits = until(lambda: self.retention().get("waits"), "the sweep waits")
         self.assertEqual(waits["n"], 6)  # all but the first and the newest
         self.assertEqual(self.retention()["use"]["reports"], 8)
-        self.set_clock(0)
+        self.clock.set(0)
         until(lambda: not self.retention().get("waits"), "the clock is right again")
         self.assertEqual(self.retention()["use"]["reports"], 8)
-        self.set_clock(YEAR)
+        self.clock.set(YEAR)
         until(lambda: self.retention().get("waits"), "the sweep waits")
         self.assertEqual(self.prune("--project", "nothing")[0], 1)
         code, deleted = self.prune("--project", "default", "--confirm")

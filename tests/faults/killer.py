@@ -14,6 +14,7 @@ import struct
 import tempfile
 import time
 
+from clock import Clock
 from framezero import is_alive, send
 
 # enum point of kill_shim.c
@@ -42,27 +43,25 @@ class Killer:
         self.server, self.cluster, self.rng = server, cluster, random.Random(seed)
         self.folder = tempfile.mkdtemp(prefix="framezero-faults-")
         os.chmod(self.folder, 0o755)  # `serve` may run as another user than the tests
-        self.clock = os.path.join(self.folder, "offset")
         control = os.path.join(self.folder, "control")
         with open(control, "wb") as f:
             f.write(bytes(struct.calcsize("5i")))
         os.chmod(control, 0o666)
         with open(control, "r+b") as f:
             self.control = mmap.mmap(f.fileno(), 0)
-        self.shims = [os.path.abspath(shim) for shim in shims if shim]
+        self.clock = Clock(os.path.join(self.folder, "offset"), *shims)
         self.counts, self.missed, self.recoveries = {}, 0, {}
         self.in_a_row = 0
         points = (POSTGRESQL if cluster else SQLITE) + BOTH
         self.kinds = PROCESSES * 2 + [("point", *p) for p in points] + DATABASE * (3 if cluster else 0)
 
     def environment(self):
-        return {"LD_PRELOAD": ":".join(self.shims), "KILL_SHIM_FILE": os.path.join(self.folder, "control"),
-                "CLOCK_SHIM_FILE": self.clock}
+        return {**self.clock.environment(), "KILL_SHIM_FILE": os.path.join(self.folder, "control")}
 
     def is_preloaded(self):
         with open(f"/proc/{self.server.serving_pid}/maps", encoding="utf-8") as f:
             maps = f.read()
-        return all(os.path.basename(shim) in maps for shim in self.shims)
+        return all(os.path.basename(shim) in maps for shim in self.clock.shims)
 
     def keep_only(self, names):
         self.kinds = [kind for kind in self.kinds if (kind[1] if isinstance(kind, tuple) else kind) in names]
@@ -209,7 +208,4 @@ class Killer:
         return at
 
     def step_clock(self):
-        with open(self.clock + ".new", "w", encoding="ascii") as f:
-            f.write(str(self.rng.choice(STEPS_S)))
-        os.chmod(self.clock + ".new", 0o644)
-        os.replace(self.clock + ".new", self.clock)
+        self.clock.set(self.rng.choice(STEPS_S))

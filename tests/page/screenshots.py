@@ -16,6 +16,7 @@ from page_case import PageCase
 
 import test_start
 from case import SOURCE, main
+from clock import Clock
 from framezero import Server
 
 FOLDER = os.environ.get("FRAMEZERO_SCREENSHOTS") or sys.exit("FRAMEZERO_SCREENSHOTS names the folder for the pictures")
@@ -32,16 +33,15 @@ class Screenshots(PageCase):
         """A server whose clock can be set, so that reports come on many days."""
         cls.folder = tempfile.mkdtemp(prefix="framezero-screenshots-")
         cls.addClassCleanup(shutil.rmtree, cls.folder)
-        shim, cls.clock = os.path.join(cls.folder, "clock.so"), os.path.join(cls.folder, "offset")
+        shim = os.path.join(cls.folder, "clock.so")
         subprocess.run(["cc", "-shared", "-fPIC", "-o", shim, SHIM], check=True)
+        cls.clock = Clock(os.path.join(cls.folder, "offset"), shim)
         cls.set_day(DAYS)
-        return Server(*args, env={"LD_PRELOAD": shim, "CLOCK_SHIM_FILE": cls.clock}, **how)
+        return Server(*args, env=cls.clock.environment(), **how)
 
     @classmethod
     def set_day(cls, ago):
-        with open(cls.clock + ".new", "w", encoding="ascii") as file:
-            file.write(str(-86400 * ago))
-        os.replace(cls.clock + ".new", cls.clock)
+        cls.clock.set(-86400 * ago)
 
     def add_days(self):
         """Reports of four weeks: fewer at weekends, more since each release."""

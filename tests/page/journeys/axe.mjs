@@ -29,8 +29,10 @@ export default async function ({ open, settings }) {
     let n = 0;
     for (const [colorScheme, width, height] of LOOKS) {
         for (const loggedIn of [true, false]) {
-            const page = await open({ loggedIn, colorScheme, reducedMotion: "reduce", viewport: { width, height }, allow: ["status of 40"] });
-            for (const { name, path, wait, keys = [], click = [] } of settings.screens.filter((one) => (one.loggedIn ?? true) === loggedIn)) {
+            const screens = settings.screens.filter((one) => (one.loggedIn ?? true) === loggedIn);
+            if (!screens.length) continue;
+            const page = await open({ loggedIn, path: screens[0].path, colorScheme, reducedMotion: "reduce", viewport: { width, height }, allow: ["status of 40"] });
+            for (const { name, path, wait, keys = [], click = [] } of screens) {
                 await page.goto(settings.url + path);
                 await page.locator(wait).first().waitFor();
                 for (const one of click) await page.locator(one).first().click();
