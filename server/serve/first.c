@@ -157,14 +157,12 @@ needs_tokens(struct store *store, const struct serve_first *first, bool was_cut_
 }
 
 enum fz_code
-serve_first_tokens(const struct config *config, struct serve_first *ret, struct fz_error *err)
+serve_first_tokens(const struct config *config, struct store *store, struct serve_first *ret,
+                   struct fz_error *err)
 {
-    FZ_CLEANUP(store_closep) struct store *store = NULL;
     struct serve_first first = {0};
     bool is_needed = false, was_cut_short = read_unfinished(config, &first);
-    enum fz_code code = store_open(config->database, &store, err);
-    if (code == FZ_OK)
-        code = needs_tokens(store, &first, was_cut_short, &is_needed, err);
+    enum fz_code code = needs_tokens(store, &first, was_cut_short, &is_needed, err);
     if (code == FZ_OK && !is_needed &&
         was_cut_short) { /* another server has made the first start */
         char path[PATH_BYTES];
@@ -206,14 +204,11 @@ make_link(struct store *store, const char *url, char ret[SERVE_SETUP_URL], struc
 }
 
 enum fz_code
-serve_first_user(const struct config *config, const char *url, struct serve_first *first,
+serve_first_user(struct store *store, const char *url, struct serve_first *first,
                  struct fz_error *err)
 {
-    FZ_CLEANUP(store_closep) struct store *store = NULL;
     bool exist = false;
-    enum fz_code code = store_open(config->database, &store, err);
-    if (code == FZ_OK)
-        code = store_users_exist(store, &exist, err);
+    enum fz_code code = store_users_exist(store, &exist, err);
     if (code == FZ_OK)
         first->has_users = exist;
     if (code != FZ_OK || exist)

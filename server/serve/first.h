@@ -27,11 +27,11 @@ FZ_MUST_CHECK enum fz_code serve_first_check(const struct config *config, struct
 
 /* A database without tokens gets the project "default", an ingest key and an admin token, or what
  * is lacking of them. CONFLICT: there is a credentials.json that it does not know. */
-FZ_MUST_CHECK enum fz_code serve_first_tokens(const struct config *config, struct serve_first *ret,
-                                              struct fz_error *err);
+FZ_MUST_CHECK enum fz_code serve_first_tokens(const struct config *config, struct store *store,
+                                              struct serve_first *ret, struct fz_error *err);
 
 /* While there are no users: on a first start the link for the first one, else a line in the log. */
-FZ_MUST_CHECK enum fz_code serve_first_user(const struct config *config, const char *url,
+FZ_MUST_CHECK enum fz_code serve_first_user(struct store *store, const char *url,
                                             struct serve_first *first, struct fz_error *err);
 
 /* DIR/credentials.json: written on a first start, else brought up to date with the url if it is

@@ -153,6 +153,8 @@ start(struct serve *serve, const sigset_t *signals, struct fz_error *err)
 {
     const struct config *config = &serve->config;
     struct serve_first first = {0};
+    /* One for all steps: PostgreSQL starts a process for each. */
+    FZ_CLEANUP(store_closep) struct store *store = NULL;
     unsigned n_applied = 0;
     char url[256], database[256], child[PATH_MAX];
     enum fz_code code = program_child_path(child, err); /* fails now, not with the first report */
@@ -170,9 +172,11 @@ start(struct serve *serve, const sigset_t *signals, struct fz_error *err)
     if (code == FZ_OK && config->migrate)
         code = store_migrate(config->database, &n_applied, err);
     if (code == FZ_OK)
-        code = serve_first_tokens(config, &first, err);
+        code = store_open(config->database, &store, err);
     if (code == FZ_OK)
-        code = serve_setup_jobs(config->database, err);
+        code = serve_first_tokens(config, store, &first, err);
+    if (code == FZ_OK)
+        code = serve_setup_jobs(store, err);
     if (code == FZ_OK)
         code = metrics_create(&serve->metrics, &serve->metrics_fd, err);
     if (code == FZ_OK)
@@ -183,7 +187,7 @@ start(struct serve *serve, const sigset_t *signals, struct fz_error *err)
     serve_setup_url(config, http_url(serve->http), url);
     code = start_workers(serve, url, err);
     if (code == FZ_OK)
-        code = serve_first_user(config, url, &first, err);
+        code = serve_first_user(store, url, &first, err);
     if (code == FZ_OK)
         code = serve_first_credentials(config, url, &first, err);
     if (code != FZ_OK)

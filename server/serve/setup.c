@@ -169,14 +169,11 @@ serve_setup_blobs(const struct config *config, const sigset_t *signals, struct f
 /* ---- jobs of an earlier run ---------------------------------------------------------------- */
 
 static enum fz_code
-reclaim(const char *database_url, struct fz_error *err)
+reclaim(struct store *store, struct fz_error *err)
 {
-    FZ_CLEANUP(store_closep) struct store *store = NULL;
     uint64_t n = 0;
-    enum fz_code code = store_open(database_url, &store, err);
     /* By name, which contains process, boot and namespace: live workers keep their jobs. */
-    if (code == FZ_OK)
-        code = store_job_reclaim(store, worker_is_gone, NULL, &n, err);
+    enum fz_code code = store_job_reclaim(store, worker_is_gone, NULL, &n, err);
     if (code == FZ_OK && n)
         fz_log(FZ_LOG_INFO, "jobs of ended workers are due again", "jobs=%llu",
                (unsigned long long)n);
@@ -184,13 +181,10 @@ reclaim(const char *database_url, struct fz_error *err)
 }
 
 static enum fz_code
-rebuild(const char *database_url, struct fz_error *err)
+rebuild(struct store *store, struct fz_error *err)
 {
-    FZ_CLEANUP(store_closep) struct store *store = NULL;
     uint64_t n = 0;
-    enum fz_code code = store_open(database_url, &store, err);
-    if (code == FZ_OK)
-        code = store_symbol_rebuild_outdated(store, sym_index_version(), &n, err);
+    enum fz_code code = store_symbol_rebuild_outdated(store, sym_index_version(), &n, err);
     if (code == FZ_OK && n)
         fz_log(FZ_LOG_INFO, "indexes of another version are built anew", "indexes=%llu",
                (unsigned long long)n);
@@ -198,11 +192,11 @@ rebuild(const char *database_url, struct fz_error *err)
 }
 
 enum fz_code
-serve_setup_jobs(const char *database_url, struct fz_error *err)
+serve_setup_jobs(struct store *store, struct fz_error *err)
 {
-    enum fz_code code = reclaim(database_url, err);
+    enum fz_code code = reclaim(store, err);
     if (code == FZ_OK)
-        code = rebuild(database_url, err);
+        code = rebuild(store, err);
     if (code != FZ_E_UNAVAILABLE)
         return code;
     /* On a full disk reads must work. These jobs are due when their leases run out, and indexes are

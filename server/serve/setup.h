@@ -39,7 +39,7 @@ FZ_MUST_CHECK enum fz_code serve_setup_blobs(const struct config *config, const 
 /* Give back the jobs of workers of this machine that were killed (kill -9, power cut): their leases
  * need not run out. Queue jobs that rebuild the indexes which another version of the program wrote.
  * Before workers are started. A database that cannot be written, as on a full disk, is only logged. */
-FZ_MUST_CHECK enum fz_code serve_setup_jobs(const char *database_url, struct fz_error *err);
+FZ_MUST_CHECK enum fz_code serve_setup_jobs(struct store *store, struct fz_error *err);
 
 /* How alerts are sent, with links to `url`; its texts are those of the arguments. MALFORMED: the
  * mail server, the internal targets. */
