@@ -54,7 +54,7 @@ class Page:
     def __init__(self, server, factor, rows):
         chromium = shutil.which("chromium") or shutil.which("google-chrome")
         if not chromium or not shutil.which("node"):
-            sys.exit("live: needs node and chromium; ./dev test installs them")
+            sys.exit("live: needs node and chromium; ./dev bench live installs them")
         folder = clients.npm(str(TOP / "build" / "clients"), PLAYWRIGHT)
         settings = {"url": server.url, "token": server.admin_token, "chromium": chromium, "factor": factor, "rows": rows,
                     "playwright": os.path.join(folder, "node_modules", "playwright-core", "index.mjs")}

@@ -61,8 +61,9 @@ def debian(folder, name, packages):
     return fetch(folder, "debian-" + name, make)
 
 
-def find_chromium():
-    found = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    if not found:
-        raise unittest.SkipTest("there is no chromium")
-    return found
+def find_browser(names=("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")):
+    """For tests the one without windows first: the same engine for a third less processor time."""
+    for name in names:
+        if found := shutil.which(name):
+            return found
+    raise unittest.SkipTest(f"there is no browser: none of {', '.join(names)}")

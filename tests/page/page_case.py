@@ -1,7 +1,7 @@
 """What the tests of the page share: a server with the sample, and a real browser that a journey drives.
 
 A journey is a Node module, journeys/NAME.mjs, which gets a `page` of playwright and fails by throwing. Without npm, Node or
-chromium a test is skipped with the reason. ./dev test installs chromium; playwright-core and axe-core come from npm once.
+a browser a test is skipped with the reason. ./dev test installs one; playwright-core and axe-core come from npm once.
 """
 
 import json
@@ -31,7 +31,7 @@ class PageCase(ServerCase):
         if not shutil.which("node"):
             raise unittest.SkipTest("there is no node")
         cls.tools = {
-            "chromium": clients.find_chromium(),
+            "chromium": clients.find_browser(),
             "playwright": os.path.join(clients.npm(CLIENTS, clients.PLAYWRIGHT), "node_modules", "playwright-core", "index.mjs"),
             "axe": os.path.join(clients.npm(CLIENTS, clients.AXE), "node_modules", "axe-core", "axe.min.js"),
         }
