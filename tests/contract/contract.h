@@ -2,7 +2,7 @@
  * The contract of storage/store.h as tests that run against any engine; main.c picks the databases.
  *
  * Each test gets an empty database of its own with two projects: SQLite a new file, PostgreSQL a
- * new schema.
+ * new database, in which framezero's schema is not `public`.
  */
 #ifndef CONTRACT_H
 #define CONTRACT_H
@@ -22,7 +22,7 @@
 struct contract {
     char url[512];
     char dir[64];      /* a folder for this test's files */
-    char database[32]; /* of this test, in a cluster behind a pooler; else "" */
+    char database[32]; /* of this test, in the cluster; "" = SQLite */
     struct store *store;
     struct fz_arena arena;
     int64_t project, other; /* ids of two projects */
