@@ -84,6 +84,8 @@ class File:
         self.pending = [p for p in self.pending if p[0] >= before]
 
     def after_cut(self, keep):
+        if not self.pending:
+            return self.data  # most files at most moments: gigabytes would be copied for nothing
         left = File(self.data)
         for _, operation, offset, data in self.pending:
             if operation == TRUNCATE or len(data) <= SECTOR:
@@ -93,7 +95,7 @@ class File:
             for at in range(0, len(data), SECTOR):
                 if keep():
                     left.apply(WRITE, offset + at, data[at:at + SECTOR])
-        return bytes(left.data)
+        return left.data
 
 
 class Replay:
