@@ -35,6 +35,8 @@ void contract_code(const struct contract *c, enum fz_code want, enum fz_code got
 #define assert_ok(c, call) contract_code((c), FZ_OK, (call), #call, __LINE__)
 #define assert_fails(c, want, call) contract_code((c), (want), (call), #call, __LINE__)
 
+/* Tests run against PostgreSQL, not SQLite. false: the cluster or the pooler is not in the environment, and this was printed. */
+bool contract_use_postgresql(bool is_pooled);
 int contract_setup(void **state);
 int contract_teardown(void **state);
 #define contract_test(fn) cmocka_unit_test_setup_teardown(fn, contract_setup, contract_teardown)

@@ -5,7 +5,6 @@
  */
 #include "contract.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,12 +12,7 @@
 #include <unistd.h>
 
 #include "server/query/query.h"
-#include "storage/sql/sql.h"
 #include "storage/store_private.h"
-
-static const char *postgresql_url; /* NULL = SQLite */
-static const char *pooler;         /* of a URL, what follows the database; NULL = none */
-static int n_databases;
 
 void
 contract_code(const struct contract *c, enum fz_code want, enum fz_code got, const char *what,
@@ -53,131 +47,6 @@ contract_insert(struct store *store, struct store_report_new *items, size_t n, s
         free(packed[i].body);
     free(packed);
     return code;
-}
-
-/* ---- a database per test ---- */
-
-static struct sql *cluster; /* kept: PostgreSQL starts a process for each connection */
-/* How each test's database is made; "" = there is no template yet. */
-static char copy_of_template[96];
-
-/* In a schema of its own, but through a pooler, which takes no option that names one. */
-static void
-database_url(const char *database, const char *via, char ret[512])
-{
-    const char *options = strchr(postgresql_url, '?') ? strchr(postgresql_url, '?') + 1 : "";
-    snprintf(ret, 512, "postgresql://framezero@/%s?%s%s", database, via ? via : options,
-             via ? "" : "&options=-csearch_path%3Dframezero");
-}
-
-static void
-run_script(struct contract *c, const char *url, const char *text)
-{
-    struct sql *sql = NULL;
-    assert_ok(c, sql_open(url, false, &sql, &c->err));
-    assert_ok(c, sql_script(sql, text, &c->err));
-    sql_close(sql);
-}
-
-static void
-do_with_database(struct contract *c, const char *what, const char *name, const char *how)
-{
-    char text[160];
-    if (!cluster)
-        assert_ok(c, sql_open(postgresql_url, false, &cluster, &c->err));
-    snprintf(text, sizeof(text), "%s DATABASE %s %s", what, name, how);
-    assert_ok(c, sql_script(cluster, text, &c->err));
-}
-
-/* A copy costs less than 40 migrations, and no test finds catalogs that are full of what those before it have left. */
-static void
-make_template(struct contract *c)
-{
-    char url[512], template[32];
-    unsigned n;
-    int64_t version = 0;
-    snprintf(template, sizeof(template), "t%d", (int)getpid());
-    do_with_database(c, "CREATE", template, "");
-    database_url(template, pooler, url);
-    if (!pooler)
-        run_script(c, url, "CREATE SCHEMA framezero");
-    assert_ok(c, store_migrate(url, &n, &c->err));
-    /* Another program's tables have the same names: a query of the catalogs that does not say which schema finds them. */
-    if (!pooler)
-        run_script(c, url,
-                   "DO $$ DECLARE name text; BEGIN FOR name IN SELECT relname FROM pg_class WHERE "
-                   "relnamespace = 'framezero'::regnamespace AND relkind IN ('r', 'p') LOOP "
-                   "EXECUTE format('CREATE TABLE public.%I (other int)', name); END LOOP; END $$");
-    assert_ok(c, sql_number(cluster, "SELECT CAST(current_setting('server_version_num') AS bigint)",
-                            NULL, 0, &version, NULL, &c->err));
-    /* Versions before 15 have no other strategy. */
-    snprintf(copy_of_template, sizeof(copy_of_template), "TEMPLATE %s%s", template,
-             version < 150000 ? "" : " STRATEGY FILE_COPY");
-}
-
-int
-contract_setup(void **state)
-{
-    struct contract *c = calloc(1, sizeof(*c));
-    assert_non_null(c);
-    fz_arena_init(&c->arena, 256 * 1024 * 1024);
-    snprintf(c->dir, sizeof(c->dir), "/tmp/fzcontract.XXXXXX");
-    assert_non_null(mkdtemp(c->dir));
-    if (postgresql_url) {
-        if (!copy_of_template[0])
-            make_template(c);
-        snprintf(c->database, sizeof(c->database), "t%d_%d", (int)getpid(), n_databases++);
-        do_with_database(c, "CREATE", c->database, copy_of_template);
-        database_url(c->database, pooler, c->url);
-    } else {
-        unsigned n;
-        snprintf(c->url, sizeof(c->url), "sqlite:%s/framezero.db", c->dir);
-        assert_ok(c, store_migrate(c->url, &n, &c->err));
-    }
-    c->store = contract_open(c);
-    assert_ok(c, store_project_create(c->store, "default", &c->project, &c->err));
-    assert_ok(c, store_project_create(c->store, "other", &c->other, &c->err));
-    *state = c;
-    return 0;
-}
-
-int
-contract_teardown(void **state)
-{
-    struct contract *c = *state;
-    char command[128];
-    store_close(c->store);
-    if (c->database[0])
-        /* With the connections that a pooler still has to it. */
-        do_with_database(c, "DROP", c->database, "WITH (FORCE)");
-    fz_arena_deinit(&c->arena);
-    snprintf(command, sizeof(command), "rm -rf %s", c->dir);
-    int failed = system(command);
-    free(c);
-    return failed;
-}
-
-struct store *
-contract_open(struct contract *c)
-{
-    struct store *store = NULL;
-    assert_ok(c, store_open(c->url, &store, &c->err));
-    assert_ok(c, store_set_columns(store, &report_columns, &c->err));
-    return store;
-}
-
-void
-contract_sql(struct contract *c, const char *sqlite, const char *postgresql)
-{
-    struct sql *sql = NULL;
-    char direct[512];
-    /* Beside the pooler, which may keep a connection through whatever the script does to all others. */
-    if (pooler)
-        snprintf(direct, sizeof(direct), "postgresql://framezero@/%s%s", c->database,
-                 strchr(postgresql_url, '?') ? strchr(postgresql_url, '?') : "");
-    assert_ok(c, sql_open(pooler ? direct : c->url, false, &sql, &c->err));
-    assert_ok(c, sql_script(sql, postgresql_url ? postgresql : sqlite, &c->err));
-    sql_close(sql);
 }
 
 /* ---- reports and jobs ---- */
@@ -471,21 +340,10 @@ main(int argc, char **argv)
         {"sealing", contract_run_sealing},
     };
     int n_failed = 0, first = 1;
-    bool is_pooled = argc > 1 && strcmp(argv[1], "pgbouncer") == 0;
-    if (is_pooled) {
-        pooler = getenv("FRAMEZERO_TEST_PGBOUNCER");
-        if (!pooler) {
-            puts("FRAMEZERO_TEST_PGBOUNCER is not set (run under with_pgbouncer.sh): skipped");
-            return 77;
-        }
-    }
-    if (is_pooled || (argc > 1 && strcmp(argv[1], "postgresql") == 0)) {
+    if (argc > 1 && (strcmp(argv[1], "pgbouncer") == 0 || strcmp(argv[1], "postgresql") == 0)) {
         first = 2;
-        postgresql_url = getenv("FRAMEZERO_TEST_POSTGRESQL");
-        if (!postgresql_url) {
-            puts("FRAMEZERO_TEST_POSTGRESQL is not set (run under with_postgresql.sh): skipped");
+        if (!contract_use_postgresql(strcmp(argv[1], "pgbouncer") == 0))
             return 77;
-        }
     }
     /* Every other group, beginning with the first or the second: what two processes share. */
     static const char *const halves[] = {"even", "odd"};
