@@ -32,13 +32,13 @@ contract_use_postgresql(bool is_pooled)
     return postgresql_url;
 }
 
-/* In a schema of its own, but through a pooler, which takes no option that names one. */
+/* Without the pooler, which keeps connections and takes no option that names a schema. */
 static void
-database_url(const char *database, const char *via, char ret[512])
+direct_url(const char *database, char ret[512])
 {
-    const char *options = strchr(postgresql_url, '?') ? strchr(postgresql_url, '?') + 1 : "";
-    snprintf(ret, 512, "postgresql://framezero@/%s?%s%s", database, via ? via : options,
-             via ? "" : "&options=-csearch_path%3Dframezero");
+    const char *options = strchr(postgresql_url, '?');
+    snprintf(ret, 512, "postgresql://framezero@/%s%s%s", database, options ? options : "?",
+             pooler ? "" : "&options=-csearch_path%3Dframezero");
 }
 
 static void
@@ -69,7 +69,7 @@ make_template(struct contract *c)
     int64_t version = 0;
     snprintf(template, sizeof(template), "t%d", (int)getpid());
     do_with_database(c, "CREATE", template, "");
-    database_url(template, pooler, url);
+    direct_url(template, url);
     if (!pooler)
         run_script(c, url, "CREATE SCHEMA framezero");
     assert_ok(c, store_migrate(url, &n, &c->err));
@@ -99,7 +99,9 @@ contract_setup(void **state)
             make_template(c);
         snprintf(c->database, sizeof(c->database), "t%d_%d", (int)getpid(), n_databases++);
         do_with_database(c, "CREATE", c->database, copy_of_template);
-        database_url(c->database, pooler, c->url);
+        direct_url(c->database, c->url);
+        if (pooler)
+            snprintf(c->url, sizeof(c->url), "postgresql://framezero@/%s?%s", c->database, pooler);
     } else {
         unsigned n;
         snprintf(c->url, sizeof(c->url), "sqlite:%s/framezero.db", c->dir);
@@ -144,8 +146,7 @@ contract_sql(struct contract *c, const char *sqlite, const char *postgresql)
     char direct[512];
     /* Beside the pooler, which may keep a connection through whatever the script does to all others. */
     if (pooler)
-        snprintf(direct, sizeof(direct), "postgresql://framezero@/%s%s", c->database,
-                 strchr(postgresql_url, '?') ? strchr(postgresql_url, '?') : "");
+        direct_url(c->database, direct);
     assert_ok(c, sql_open(pooler ? direct : c->url, false, &sql, &c->err));
     assert_ok(c, sql_script(sql, postgresql_url ? postgresql : sqlite, &c->err));
     sql_close(sql);
