@@ -11,6 +11,9 @@
 #include "server/ingest/ingest.h"
 #include "server/ingest/minidump/strip.h"
 
+/* A body that still changes after so many is not kept. */
+enum { ROUNDS = 4 };
+
 /* Formats that never carry memory; what they call notable is the system's text about registers. */
 static bool
 is_of_system(const struct report *report)
@@ -78,17 +81,43 @@ is_report_clean(const struct ingest_strip *strip, const struct report *report)
     return true;
 }
 
+/* Strip what has been stripped, now that it is `report`. *ret_changed: there was more to strip. */
+static enum fz_code
+strip_again(struct ingest_strip *strip, const struct report *report, const struct limits *limits,
+            struct fz_arena *arena, bool *ret_changed, struct fz_error *err)
+{
+    struct ingest_strip now = {.bytes = strip->bytes, .len = strip->len, .arena = arena};
+    *ret_changed = false;
+    enum fz_code code = ingest_strip_ranges(&now, report, arena, err);
+    if (code != FZ_OK)
+        return code;
+    /* That is so unless parts of the body hide each other, so nearly always there is no more to do. */
+    if (strip->n_dumps <= 1 && ingest_strip_same_ranges(strip, &now))
+        return FZ_OK;
+    uint8_t *before = fz_arena_alloc(arena, strip->len + 1);
+    if (!before)
+        return fz_arena_fail(arena, err);
+    memcpy(before, strip->bytes, strip->len);
+    minidump_strip(&now, limits);
+    ingest_strip_texts(&now);
+    *ret_changed = memcmp(before, strip->bytes, strip->len) != 0;
+    return now.failed ? fz_arena_fail(arena, err) : FZ_OK;
+}
+
 /* Parsed as the next processing will, in memory of its own: the first parse may have used up most
  * of the report's. */
 static enum fz_code
-check(const struct ingest_strip *strip, const char *reader, const struct limits *limits,
-      bool *ret_clean, struct fz_error *err)
+check(struct ingest_strip *strip, const char *reader, const struct limits *limits, bool *ret_clean,
+      bool *ret_changed, struct fz_error *err)
 {
     FZ_CLEANUP(fz_arena_deinit) struct fz_arena arena = fz_arena_make(limits->report_memory);
     struct report report;
     enum fz_code code = ingest_parse_as(fz_span_make(strip->bytes, strip->len), reader, limits,
                                         &arena, &report, err);
     *ret_clean = code == FZ_OK && is_report_clean(strip, &report);
+    *ret_changed = false;
+    if (*ret_clean)
+        code = strip_again(strip, &report, limits, &arena, ret_changed, err);
     /* Any other failure means that the body is damaged now, which is not kept either. */
     return code == FZ_E_NO_MEMORY || code == FZ_E_LIMIT ? code : FZ_OK;
 }
@@ -100,7 +129,7 @@ ingest_strip(struct fz_span body, const char *reader, const struct limits *limit
 {
     static const char nothing[] = "{}";
     struct ingest_strip strip;
-    bool is_known = has_memory(report), clean = false;
+    bool is_known = has_memory(report), clean = false, changed = true;
     *ret = (struct fz_span){NULL, 0};
     /* Memory that the parser left out is noted; without a note there is none, and nothing to search,
      * which would take a fifth of a report's time. */
@@ -115,9 +144,10 @@ ingest_strip(struct fz_span body, const char *reader, const struct limits *limit
         return fz_arena_fail(arena, err);
     if (!strip.found && !is_known)
         return FZ_OK;
-    code = check(&strip, reader, limits, &clean, err);
+    for (int i = 0; i < ROUNDS && code == FZ_OK && changed; i++)
+        code = check(&strip, reader, limits, &clean, &changed, err);
     if (code == FZ_OK)
-        *ret = clean ? fz_span_make(strip.bytes, strip.len) : fz_span_cstr(nothing);
+        *ret = clean && !changed ? fz_span_make(strip.bytes, strip.len) : fz_span_cstr(nothing);
     return code;
 }
 

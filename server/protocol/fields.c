@@ -171,7 +171,7 @@ proto_bytes(struct proto_coder *c, uint8_t *bytes, size_t n)
         return;
     }
     struct fz_span read = fz_read_bytes(&c->in, n);
-    if (read.len == n)
+    if (n && read.len == n)
         memcpy(bytes, read.data, n);
 }
 

@@ -80,14 +80,24 @@ enum fz_code
 ingest_strip_init(struct ingest_strip *s, struct fz_span body, const struct report *report,
                   struct fz_arena *arena, struct fz_error *err)
 {
-    enum fz_arch_cpu cpu = report_cpu(report);
-    *s = (struct ingest_strip){.len = body.len, .arena = arena, .word = 8};
+    *s = (struct ingest_strip){.len = body.len, .arena = arena};
     s->bytes = fz_arena_alloc(arena, body.len + 1);
-    s->images = fz_arena_array(arena, report->n_images + 1, sizeof(*s->images));
-    s->stacks = fz_arena_array(arena, report->n_threads + 1, sizeof(*s->stacks));
-    if (!s->bytes || !s->images || !s->stacks)
+    if (!s->bytes)
         return fz_arena_fail(arena, err);
     memcpy(s->bytes, body.data, body.len);
+    return ingest_strip_ranges(s, report, arena, err);
+}
+
+enum fz_code
+ingest_strip_ranges(struct ingest_strip *s, const struct report *report, struct fz_arena *arena,
+                    struct fz_error *err)
+{
+    enum fz_arch_cpu cpu = report_cpu(report);
+    s->word = 8;
+    s->images = fz_arena_array(arena, report->n_images + 1, sizeof(*s->images));
+    s->stacks = fz_arena_array(arena, report->n_threads + 1, sizeof(*s->stacks));
+    if (!s->images || !s->stacks)
+        return fz_arena_fail(arena, err);
     if (cpu == FZ_CPU_ARM || cpu == FZ_CPU_X86)
         s->word = 4;
     s->is_signed = cpu == FZ_CPU_ARM64;
@@ -102,6 +112,22 @@ ingest_strip_init(struct ingest_strip *s, struct fz_span body, const struct repo
     }
     s->n_stacks = join_ranges(s->stacks, s->n_stacks);
     return FZ_OK;
+}
+
+static bool
+are_same(const struct ingest_strip_range *a, size_t n_a, const struct ingest_strip_range *b,
+         size_t n_b)
+{
+    return n_a == n_b && (n_a == 0 || memcmp(a, b, n_a * sizeof(*a)) == 0);
+}
+
+bool
+ingest_strip_same_ranges(const struct ingest_strip *a, const struct ingest_strip *b)
+{
+    return a->word == b->word && a->is_signed == b->is_signed &&
+           a->is_big_endian == b->is_big_endian &&
+           are_same(a->images, a->n_images, b->images, b->n_images) &&
+           are_same(a->stacks, a->n_stacks, b->stacks, b->n_stacks);
 }
 
 bool

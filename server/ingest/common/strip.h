@@ -25,6 +25,7 @@ struct ingest_strip {
     unsigned word;      /* bytes of a pointer */
     bool is_signed;     /* return addresses may have a signature in their upper bits */
     bool is_big_endian; /* of a processor that is not unwound: no word stays */
+    unsigned n_dumps;   /* places where a minidump may begin */
     bool found;         /* there was memory */
     bool failed;        /* out of memory */
 };
@@ -33,6 +34,13 @@ struct ingest_strip {
 FZ_MUST_CHECK enum fz_code ingest_strip_init(struct ingest_strip *strip, struct fz_span body,
                                              const struct report *report, struct fz_arena *arena,
                                              struct fz_error *err);
+
+/* Only the ranges and what depends on the processor, in `strip`, which has the bytes; fails as above. */
+FZ_MUST_CHECK enum fz_code ingest_strip_ranges(struct ingest_strip *strip,
+                                               const struct report *report, struct fz_arena *arena,
+                                               struct fz_error *err);
+/* Would both keep the same words? */
+bool ingest_strip_same_ranges(const struct ingest_strip *a, const struct ingest_strip *b);
 
 /* Of `n` bytes that were at `addr` on a stack, only words that are pointers stay. */
 void ingest_strip_words(struct ingest_strip *strip, uint8_t *bytes, size_t n, uint64_t addr);

@@ -17,10 +17,11 @@
 
 enum { DEPTH_MAX = 24, KEY_MAX = 96 };
 
+/* Of an empty part, which may be none at all, nothing is written. */
 static uint8_t *
 writable(struct ingest_strip *s, struct fz_span part)
 {
-    return s->bytes + (part.data - s->bytes);
+    return part.len ? s->bytes + (part.data - s->bytes) : s->bytes;
 }
 
 /* An object, array or string becomes an empty one and spaces. */

@@ -90,6 +90,7 @@ minidump_strip(struct ingest_strip *strip, const struct limits *limits)
             if (!found)
                 break;
             at = (size_t)(found - strip->bytes);
+            strip->n_dumps++;
             strip_dump(strip, fz_span_make(strip->bytes + at, strip->len - at), limits);
             at += 4;
         }

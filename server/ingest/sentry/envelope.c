@@ -331,7 +331,9 @@ envelope_parse(struct fz_span body, const struct ingest_context *in, struct fz_a
 {
     struct ingest_builder b = ingest_builder_make(ret, arena, in->limits);
     struct sentry_items items;
+    struct fz_error own = {.text = ""};
     char id[FZ_UUID_TEXT];
+    err = err ? err : &own; /* what is wrong with one item is a note in the report */
     enum fz_code code = sentry_items_read(body, arena, &items, err);
     if (code != FZ_OK)
         return code;
