@@ -112,7 +112,8 @@ take_back(size_t n_bytes)
            lseek(sink.fd, -(off_t)n_bytes, SEEK_CUR) >= 0;
 }
 
-/* A line is written whole, or begun and ended later, or not at all (false). */
+/* A line is written whole, or begun and ended later, or not at all (false). In a file another process may have written after
+ * its beginning before that could be taken back: its end, written later, would be a line without a beginning. */
 static bool
 put_line(const char *line, size_t len)
 {
@@ -125,7 +126,7 @@ put_line(const char *line, size_t len)
             return false;
     }
     size_t done = put(line, len);
-    if (done == 0 || (done < len && take_back(done)))
+    if (done == 0 || (done < len && (take_back(done) || sink.kind == SINK_FILE)))
         return false;
     memcpy(sink.rest, line + done, len - done);
     sink.n_rest = len - done;

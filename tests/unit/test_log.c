@@ -199,6 +199,33 @@ a_full_file_of_two_processes(void **state FZ_UNUSED)
     }
 }
 
+/* Another process writes while the disk is full, so that the part of the line is not at the end of the file any more. */
+static void
+a_part_that_cannot_be_taken_back(void **state FZ_UNUSED)
+{
+    char name[] = "/tmp/framezero-log-XXXXXX", text[1000] = "";
+    int fd = mkstemp(name), status;
+    assert_true(fd >= 0);
+    assert_int_equal(unlink(name), 0);
+    /* As if those bytes had come after it: the file is longer than the position. */
+    memset(text, ' ', sizeof(text) - 1);
+    assert_int_equal(write(fd, text, sizeof(text) - 1), sizeof(text) - 1);
+    assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0)
+        log_into_full_file(fd);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+    assert_true(pread(fd, text, sizeof(text) - 1, 0) > 0);
+    const char *other = strstr(text, "ts=other\n");
+    assert_non_null(other);
+    assert_int_equal(strncmp(other + strlen("ts=other\n"), "ts=", 3), 0);
+    assert_non_null(strstr(other, "msg=\"log lines dropped\" n=1\n"));
+    assert_non_null(strstr(other, "msg=\"last\"\n"));
+    close(fd);
+}
+
 int
 main(void)
 {
@@ -207,6 +234,7 @@ main(void)
         cmocka_unit_test(a_socket_that_nobody_reads),
         cmocka_unit_test(the_shared_pipe_stays_as_it_was),
         cmocka_unit_test(a_full_file_of_two_processes),
+        cmocka_unit_test(a_part_that_cannot_be_taken_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
