@@ -19,7 +19,7 @@ _parser = argparse.ArgumentParser()
 _parser.add_argument("--framezero", required=True, help="the program under test")
 _parser.add_argument("--clients", default="build/clients", help="folder for clients that are installed once")
 _parser.add_argument("--shim", default="", help="the library that moves a server's clock")
-_parser.add_argument("--times", type=int, default=50, help="how often test_repeated.py sends each request")
+_parser.add_argument("--times", type=int, default=30, help="how often test_repeated.py sends each request")
 _parser.add_argument("--timeout", type=int, default=60, help="seconds for one request of test_repeated.py")
 _options, REST = _parser.parse_known_args()
 
