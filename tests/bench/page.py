@@ -79,7 +79,7 @@ def main():
     parser.add_argument("--clients", default=str(TOP / "build/clients"))
     parser.add_argument("--json")
     options = parser.parse_args()
-    told = {"chromium": clients.find_browser(("chromium", "chromium-browser", "google-chrome")), "rounds": options.rounds, "only": options.only, "largest": LARGEST, "big": BIG,
+    told = {"chromium": clients.find_browser(clients.BROWSERS), "rounds": options.rounds, "only": options.only, "largest": LARGEST, "big": BIG,
             "playwright": str(pathlib.Path(clients.npm(options.clients, clients.PLAYWRIGHT), "node_modules", "playwright-core", "index.mjs"))}
     if not shutil.which("node"):
         sys.exit("page: there is no node; install nodejs")
