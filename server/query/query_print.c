@@ -39,6 +39,14 @@ query_print_value(const char *text, struct fz_buffer *out)
         append_quoted(text, out);
 }
 
+/* After another value of a device, a number would be read as the end of that value: "iPhone15,2" is one model. */
+static bool
+is_of_model(const struct store_condition *condition, size_t i)
+{
+    const char *text = condition->values[i].text;
+    return condition->field == STORE_FIELD_DEVICE && i > 0 && !text[strspn(text, "0123456789")];
+}
+
 static bool
 is_word(const char *text, const char *others)
 {
@@ -78,9 +86,9 @@ print_time(int64_t ms, struct fz_buffer *out)
 }
 
 static void
-print_one(const struct store_condition *condition, const struct store_query_value *value,
-          struct fz_buffer *out)
+print_one(const struct store_condition *condition, size_t i, struct fz_buffer *out)
 {
+    const struct store_query_value *value = &condition->values[i];
     enum store_field_type type = store_field_row(condition->field)->type;
     if (type == STORE_FIELD_TYPE_TIME) {
         print_time(value->number, out);
@@ -91,7 +99,10 @@ print_one(const struct store_condition *condition, const struct store_query_valu
         return;
     }
     fz_buffer_text(out, value->any_before ? "*" : "");
-    query_print_value(value->text, out);
+    if (is_of_model(condition, i))
+        append_quoted(value->text, out);
+    else
+        query_print_value(value->text, out);
     fz_buffer_text(out, value->any_after ? "*" : "");
 }
 
@@ -119,7 +130,7 @@ print_condition(const struct store_condition *condition, struct fz_buffer *out)
         fz_buffer_text(out, signs[condition->op]);
     for (size_t i = 0; i < condition->n_values; i++) {
         fz_buffer_text(out, i ? "," : "");
-        print_one(condition, &condition->values[i], out);
+        print_one(condition, i, out);
     }
 }
 

@@ -42,6 +42,7 @@ static const struct {
     {"device:iPhone15,2,iPhone14,3", "device:\"iPhone15,2\",\"iPhone14,3\""},
     {"device:iPhone15,iPad7", "device:iPhone15,iPad7"},
     {"device:iPhone15,2x", "device:iPhone15,2x"},
+    {"device:iPhone15,\"2\",\"3\" device:2", "device:iPhone15,\"2\",\"3\" device:2"},
     {"device:iPad*,\"iPhone15,2\"", "device:iPad*,\"iPhone15,2\""},
     {"device:*Pad device:*Pad* device:\"iPad*\"", "device:*Pad device:*Pad* device:\"iPad*\""},
     {"device:iPad\\* device:i\"Pa\"d", "device:\"iPad*\" device:iPad"},
