@@ -137,18 +137,29 @@ compare_users(const void *a, const void *b)
     return order ? order : strcmp(x->environment, y->environment);
 }
 
+enum { DAYS_AT_ONCE = 20, STEPS_MAX = 16 };
+
+int64_t
+store_session_users_step(int64_t since_ms, int64_t until_ms, int64_t from_ms)
+{
+    int64_t days = (until_ms - since_ms) / DAY_MS / STEPS_MAX + 1;
+    days = days > DAYS_AT_ONCE ? days : DAYS_AT_ONCE;
+    return until_ms - from_ms < days * DAY_MS ? until_ms : from_ms + days * DAY_MS - 1;
+}
+
+/* Those of the days from since_ms to until_ms. */
 static enum fz_code
 read_users(struct sql *sql, int64_t project_id, const struct store_session_range *range,
            struct users *users, size_t n, struct fz_error *err)
 {
-    const struct sql_value args[] = {sql_int(project_id), sql_int(range->since_ms - DAY_MS),
+    const struct sql_value args[] = {sql_int(project_id), sql_int(range->since_ms),
                                      sql_int(range->until_ms),
                                      sql_text(range->release ? range->release : "")};
     char release[1024], environment[1024];
     FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
     enum fz_code code = sql_query(sql,
                                   "SELECT release, environment, users, crashed FROM session_users "
-                                  "WHERE project_id = $1 AND day_ms > $2 AND day_ms <= $3 AND "
+                                  "WHERE project_id = $1 AND day_ms >= $2 AND day_ms <= $3 AND "
                                   "(release = $4 OR $4 = '')",
                                   args, FZ_ARRAY_LEN(args), &rows, err);
     while (sql_row(&rows, &code, err)) {
@@ -186,7 +197,14 @@ store_session_users_count(struct sql *sql, int64_t project_id,
     for (size_t i = 0; i < n; i++)
         users[i].count = &counts[i];
     qsort(users, n, sizeof(*users), compare_users);
-    enum fz_code code = read_users(sql, project_id, range, users, n, err);
+    struct store_session_range step = *range;
+    enum fz_code code = FZ_OK;
+    step.since_ms -= step.since_ms % DAY_MS;
+    for (int64_t since_ms = step.since_ms; code == FZ_OK && step.since_ms <= range->until_ms;
+         step.since_ms = step.until_ms + 1) {
+        step.until_ms = store_session_users_step(since_ms, range->until_ms, step.since_ms);
+        code = read_users(sql, project_id, &step, users, n, err);
+    }
     for (size_t i = 0; code == FZ_OK && i < n; i++) {
         struct store_session_count *count = users[i].count;
         uint64_t n_sessions = 0;

@@ -26,6 +26,12 @@ FZ_MUST_CHECK enum fz_code store_session_seen(struct sql *tx, const struct store
 FZ_MUST_CHECK enum fz_code store_session_hours_forget(struct sql *tx, int64_t project_id,
                                                       int64_t now_ms, struct fz_error *err);
 
+/*
+ * The last moment of the days whose counters are read at once, from from_ms on, which is the first of a day. A day of 60 releases has
+ * 200 KB of them: at a time, so many that a server keeps the memory (server/process/trim.h). A range of any length has some steps.
+ */
+int64_t store_session_users_step(int64_t since_ms, int64_t until_ms, int64_t from_ms);
+
 /* Fill in the users of these rows of store_session_counts(). */
 FZ_MUST_CHECK enum fz_code store_session_users_count(struct sql *sql, int64_t project_id,
                                                      const struct store_session_range *range,

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/version.h"
+#include "storage/store_session_users.h"
 #include "storage/store_terms.h"
 
 static const int64_t DAY_MS = INT64_C(24) * 3600 * 1000;
@@ -234,27 +235,15 @@ read_counts(struct store_version_sums *sums, int64_t since_ms, struct fz_error *
     return code;
 }
 
-/* A day of 60 releases has 200 KB of counters: at a time, so many that a server keeps the memory (server/process/trim.h). */
-enum { DAYS_AT_ONCE = 20, STEPS_MAX = 16 };
-
-/* The last moment of the days that are read at once, from since_ms on; of a range of any length in STEPS_MAX steps. */
-static int64_t
-end_of_step(const struct store_version_sums *sums, int64_t since_ms)
-{
-    int64_t until_ms = sums->range->until_ms;
-    int64_t days = (until_ms - sums->range->since_ms) / DAY_MS / STEPS_MAX + 1;
-    days = days > DAYS_AT_ONCE ? days : DAYS_AT_ONCE;
-    return until_ms - since_ms < days * DAY_MS ? until_ms : since_ms + days * DAY_MS - 1;
-}
-
 static enum fz_code
-read_users(struct store_version_sums *sums, int64_t since_ms, struct fz_error *err)
+read_users(struct store_version_sums *sums, int64_t since_ms, int64_t until_ms,
+           struct fz_error *err)
 {
     FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
     char release[STORE_TERM_BYTES];
     enum fz_code code =
         query_sessions(sums, "SELECT release, users, crashed FROM session_users" IN_RANGE, since_ms,
-                       end_of_step(sums, since_ms), &rows, err);
+                       until_ms, &rows, err);
     while (sql_row(&rows, &code, err)) {
         sql_col_copy(&rows, 0, release, sizeof(release));
         struct store_version_row *row = find_release(sums, release);
@@ -319,8 +308,8 @@ store_version_sums_read(struct store_version_sums *sums, struct fz_error *err)
         code = read_counts(sums, since_ms, err);
     for (int64_t from = since_ms, end = from - 1; code == FZ_OK && end < sums->range->until_ms;
          from = end + 1) {
-        end = end_of_step(sums, from);
-        code = read_users(sums, from, err);
+        end = store_session_users_step(since_ms, sums->range->until_ms, from);
+        code = read_users(sums, from, end, err);
     }
     if (code == FZ_OK)
         code = read_last_day(sums, err);
@@ -425,13 +414,13 @@ read_part_counts(struct parts *parts, struct fz_error *err)
 }
 
 static enum fz_code
-read_part_users(struct parts *parts, int64_t since_ms, struct fz_error *err)
+read_part_users(struct parts *parts, int64_t since_ms, int64_t until_ms, struct fz_error *err)
 {
     FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
     char release[STORE_TERM_BYTES];
     enum fz_code code = query_sessions(
         parts->sums, "SELECT release, day_ms, users, crashed FROM session_users" IN_RANGE, since_ms,
-        end_of_step(parts->sums, since_ms), &rows, err);
+        until_ms, &rows, err);
     while (sql_row(&rows, &code, err)) {
         sql_col_copy(&rows, 0, release, sizeof(release));
         const struct store_version_row *row = find_release(parts->sums, release);
@@ -477,8 +466,8 @@ store_version_sums_parts(struct store_version_sums *sums, struct fz_arena *arena
         code = read_part_counts(&parts, err);
     int64_t from = parts.first_day * DAY_MS, end = from - 1;
     for (; code == FZ_OK && list->n_parts && end < sums->range->until_ms; from = end + 1) {
-        end = end_of_step(sums, from);
-        code = read_part_users(&parts, from, err);
+        end = store_session_users_step(sums->range->since_ms, sums->range->until_ms, from);
+        code = read_part_users(&parts, from, end, err);
     }
     if (code == FZ_OK)
         count_part_users(&parts);
