@@ -6,9 +6,30 @@
 #include "storage/store_private.h"
 #include "storage/store_terms.h"
 
+/* What takes the place of an id in which the mark of its erasure would have the id again. */
+#define GONE "[gone]"
+
 enum { AT_ONCE = 20, CONTAINED_MIN = 6, TERMS_AT_ONCE = 200, ARENA_BYTES = 4 * 1024 * 1024 };
 
 /* ---- what there is ---- */
+
+/*
+ * Reports of the user $2 of the project $1: those of facts, which have an index, and those without one. A fact may have another
+ * term than the row says ($3 = STORE_TERM_USER): when there were too many users, or a process that finished the report did not know
+ * of an erasure yet. Each row is compared, so no report of another user is taken. The index of facts by user has those above 0 alone.
+ */
+#define FACTS_OF_USER                                                                             \
+    "FROM facts f JOIN reports r ON r.key = f.report_key WHERE f.user_id > 0 AND f.user_id IN "   \
+    "(SELECT id FROM "                                                                            \
+    "terms WHERE project_id = $1 AND field = $3 AND text = $2 UNION ALL SELECT id FROM terms "    \
+    "WHERE project_id = $1 AND field = $3 AND text = '" STORE_TERM_OTHER "' UNION ALL SELECT id " \
+    "FROM terms WHERE project_id = $1 AND field = $3 AND text >= '[erased:' AND text < "          \
+    "'[erased;' UNION ALL SELECT id FROM terms WHERE project_id = $1 AND field = $3 AND text = "  \
+    "'" GONE "') AND r.project_id = $1 AND r.user_id = $2 AND r.transient = 0"
+#define REPORTS_OF_USER(columns, more)                                                      \
+    "SELECT " columns " " FACTS_OF_USER more " UNION SELECT " columns                       \
+    " FROM reports r WHERE r.project_id = $1 AND r.is_grouped = 0 AND r.transient = 0 AND " \
+    "r.user_id = $2" more
 
 enum fz_code
 store_person_get(struct store *store, int64_t project_id, const char *id, struct store_person *ret,
@@ -18,12 +39,11 @@ store_person_get(struct store *store, int64_t project_id, const char *id, struct
     int64_t n_reports = 0, n_facts = 0;
     {
         FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
-        enum fz_code code =
-            sql_query(store->sql,
-                      "SELECT count(*), coalesce(min(received_ms), 0), "
-                      "coalesce(max(received_ms), 0) FROM reports WHERE project_id = "
-                      "$1 AND user_id = $2 AND transient = 0",
-                      args, 2, &rows, err);
+        enum fz_code code = sql_query(store->sql,
+                                      "SELECT count(*), coalesce(min(received_ms), 0), "
+                                      "coalesce(max(received_ms), 0) FROM (" REPORTS_OF_USER(
+                                          "r.key, r.received_ms", "") ") AS found",
+                                      args, FZ_ARRAY_LEN(args), &rows, err);
         if (sql_row(&rows, &code, err)) {
             n_reports = sql_col_int(&rows, 0);
             ret->first_ms = sql_col_int(&rows, 1);
@@ -32,11 +52,11 @@ store_person_get(struct store *store, int64_t project_id, const char *id, struct
         if (code != FZ_OK)
             return code;
     }
-    enum fz_code code =
-        sql_number(store->sql,
-                   "SELECT count(*) FROM facts WHERE user_id IN (SELECT id FROM terms "
-                   "WHERE project_id = $1 AND field = $3 AND text = $2)",
-                   args, FZ_ARRAY_LEN(args), &n_facts, NULL, err);
+    enum fz_code code = sql_number(
+        store->sql,
+        "SELECT count(*) FROM facts WHERE user_id > 0 AND user_id IN (SELECT id FROM terms "
+        "WHERE project_id = $1 AND field = $3 AND text = $2)",
+        args, FZ_ARRAY_LEN(args), &n_facts, NULL, err);
     if (code != FZ_OK)
         return code;
     ret->n_reports = (uint64_t)n_reports;
@@ -49,15 +69,15 @@ enum fz_code
 store_person_reports(struct store *store, const struct store_person_query *query,
                      struct fz_arena *arena, const char ***ret, size_t *ret_n, struct fz_error *err)
 {
-    const struct sql_value args[] = {sql_int(query->project_id), sql_text(query->id),
-                                     sql_text(query->after ? query->after : ""),
-                                     sql_int((int64_t)query->limit)};
+    const struct sql_value args[] = {
+        sql_int(query->project_id), sql_text(query->id), sql_int(STORE_TERM_USER),
+        sql_text(query->after ? query->after : ""), sql_int((int64_t)query->limit)};
     FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
     struct sql_list list = {.arena = arena, .item = sizeof(const char *)};
     enum fz_code code =
         sql_query(store->sql,
-                  "SELECT id FROM reports WHERE project_id = $1 AND user_id = $2 AND "
-                  "id > $3 AND transient = 0 ORDER BY id LIMIT $4",
+                  "SELECT id FROM (" REPORTS_OF_USER("r.id", " AND r.id > $4") ") AS found ORDER "
+                                                                               "BY id LIMIT $5",
                   args, FZ_ARRAY_LEN(args), &rows, err);
     for (const char **one; (one = sql_list_next(&rows, &list, &code, err));)
         *one = sql_col_text(&rows, 0, arena);
@@ -268,7 +288,7 @@ find_erasure(struct store *store, struct fz_arena *arena, struct erasure *ret, b
      * again. No text of six bytes is in both. */
     snprintf(ret->mark, sizeof(ret->mark), "[erased:%lld]", (long long)ret->id);
     if (strlen(ret->user) >= CONTAINED_MIN && strstr(ret->mark, ret->user))
-        snprintf(ret->mark, sizeof(ret->mark), "[gone]");
+        snprintf(ret->mark, sizeof(ret->mark), GONE);
     return FZ_OK;
 }
 

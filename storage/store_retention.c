@@ -1,11 +1,9 @@
-/* The settings of retention, what a project has stored, and whether a sweep has to wait. */
+/* The settings of retention, and whether a sweep has to wait. */
 #include "storage/store_retention.h"
 
 #include "storage/store_fact_days.h"
 #include "storage/store_outbox.h"
 #include "storage/store_retention_plan.h"
-
-enum { EXACT_MAX = 2000, SAMPLE = 1000 };
 
 /* ---- settings ---- */
 
@@ -108,79 +106,6 @@ store_retention_confirm(struct store *store, int64_t project_id, int64_t n, stru
     return code == FZ_OK ? store_duty_give_back(store, "retention", err) : code;
 }
 
-/* ---- what is there ---- */
-
-static enum fz_code
-read_stored(struct sql *sql, const char *text, const struct sql_value *args, size_t n_args,
-            struct store_stored *ret, size_t n, struct fz_error *err)
-{
-    FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
-    enum fz_code code = sql_query(sql, text, args, n_args, &rows, err);
-    if (sql_row(&rows, &code, err)) {
-        for (size_t i = 0; i < n; i++)
-            ret[i] = (struct store_stored){(uint64_t)sql_col_int(&rows, 2 * (int)i),
-                                           (uint64_t)sql_col_int(&rows, 2 * (int)i + 1)};
-    }
-    return code;
-}
-
-static void
-scale(struct store_stored *stored, uint64_t n_sampled, uint64_t n)
-{
-    double factor = (double)n / (double)n_sampled;
-    stored->n = (uint64_t)((double)stored->n * factor);
-    stored->bytes = (uint64_t)((double)stored->bytes * factor);
-}
-
-enum fz_code
-store_retention_use(struct store *store, int64_t project_id, struct store_retention_use *ret,
-                    struct fz_error *err)
-{
-    struct store_retention_use use = {.n_reports = 0};
-    struct store_stored sizes[4] = {{0}};
-    int64_t n = 0;
-    const struct sql_value project[] = {sql_int(project_id)};
-    enum fz_code code = sql_number(
-        store->sql, "SELECT count(*) FROM reports WHERE project_id = $1 AND transient = 0", project,
-        1, &n, NULL, err);
-    use.n_reports = (uint64_t)n;
-    use.is_estimated = use.n_reports > EXACT_MAX;
-    int64_t every = use.is_estimated ? n / SAMPLE : 1;
-    const struct sql_value args[] = {sql_int(project_id), sql_int(every)};
-    if (code == FZ_OK)
-        /* The keys are mixed, since those of several projects may alternate. Of reports that are not
-         * looked at, only the index is read. */
-        code = read_stored(
-            store->sql,
-            "SELECT count(*), 0, CAST(count(b.report_key) AS bigint), CAST(coalesce(sum(length("
-            "b.body)), 0) AS bigint), CAST(count(o.report_key) AS bigint), "
-            "CAST(coalesce(sum(length(o.result)), 0) AS bigint), CAST(count(m.report_key) AS "
-            "bigint), CAST(coalesce(sum(length(m.body)), 0) AS bigint) FROM reports r LEFT JOIN "
-            "report_bodies b ON b.report_key = r.key LEFT JOIN report_results o ON o.report_key = "
-            "r.key LEFT JOIN report_memory m ON m.report_key = r.key WHERE r.project_id = $1 AND "
-            "r.transient = 0 AND r.key % 1000003 * 7919 % 1000003 % $2 = 0",
-            args, FZ_ARRAY_LEN(args), sizes, FZ_ARRAY_LEN(sizes), err);
-    for (size_t i = 1; use.is_estimated && sizes[0].n && i < FZ_ARRAY_LEN(sizes); i++)
-        scale(&sizes[i], sizes[0].n, use.n_reports);
-    use.bodies = sizes[1];
-    use.results = sizes[2];
-    use.memory = sizes[3];
-    if (code == FZ_OK)
-        code = read_stored(store->sql,
-                           "SELECT count(*), CAST(coalesce(sum(size), 0) AS bigint) FROM "
-                           "symbol_files WHERE project_id = $1",
-                           project, 1, &use.symbols, 1, err);
-    if (code == FZ_OK)
-        *ret = use;
-    return code;
-}
-
-uint64_t
-store_retention_bytes(const struct store_retention_use *use)
-{
-    return use->bodies.bytes + use->results.bytes + use->memory.bytes + use->symbols.bytes;
-}
-
 /* ---- waiting ---- */
 
 uint64_t
@@ -250,6 +175,8 @@ store_retention_hold(struct store *store, struct store_retention_plan *plan, boo
                         "held_ms <= $2 THEN held_ms ELSE $2 END, held_n = $3 WHERE project_id = $1 "
                         "AND held_n <> $3",
                         args, FZ_ARRAY_LEN(args), NULL, err);
+    if (code == FZ_OK)
+        code = store_use_note(store->sql, plan->project_id, &plan->use, plan->now_ms, err);
     if (code == FZ_OK)
         *ret_is_held = is_held;
     return code;

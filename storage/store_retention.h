@@ -58,24 +58,19 @@ FZ_MUST_CHECK enum fz_code store_retention_set(struct store *store, int64_t proj
 FZ_MUST_CHECK enum fz_code store_retention_confirm(struct store *store, int64_t project_id,
                                                    int64_t n, struct fz_error *err);
 
-/* ---- what is there ---- */
+/* ---- looking ---- */
 
 struct store_stored {
     uint64_t n, bytes;
 };
-/* Bytes as they are in the database, compressed. Of many reports, they are estimated from about a
- * thousand of them; of symbol files, they are those of the files without their indexes. */
+/* Bytes as they are in the database, compressed. Of many reports, they are estimated from some of
+ * them; of symbol files, they are those of the files without their indexes. */
 struct store_retention_use {
     struct store_stored bodies, results, memory, symbols;
     uint64_t n_reports;
     bool is_estimated;
 };
-FZ_MUST_CHECK enum fz_code store_retention_use(struct store *store, int64_t project_id,
-                                               struct store_retention_use *ret,
-                                               struct fz_error *err);
 uint64_t store_retention_bytes(const struct store_retention_use *use);
-
-/* ---- looking ---- */
 
 struct store_retention_plan; /* opaque */
 
@@ -87,9 +82,10 @@ struct store_retention_due {
     uint64_t n_stored_memory,
         n_memory; /* stored; beyond memory_days, which store_sweep_rows() deletes */
     uint64_t n_stored_symbols, n_symbols, symbol_bytes; /* stored; unused for symbol_days */
-    uint64_t bytes; /* of all that is deleted, about; without symbol files */
-    bool is_over;   /* bytes_max cannot be kept: symbol files alone need too much of it */
-    bool is_cut;    /* more is due than one sweep deletes; the next one begins at once */
+    uint64_t bytes;    /* of all that is deleted, about; without symbol files */
+    bool is_over;      /* bytes_max cannot be kept: symbol files alone need too much of it */
+    bool is_estimated; /* by store_retention_estimate() */
+    bool is_cut;       /* more is due than one sweep deletes; the next one begins at once */
 };
 
 /* Begin to look with these settings, which need not be those of the project. */
@@ -103,6 +99,12 @@ void store_retention_plan_destroyp(struct store_retention_plan **plan);
 FZ_MUST_CHECK enum fz_code store_retention_look(struct store *store,
                                                 struct store_retention_plan *plan,
                                                 bool *ret_is_done, struct fz_error *err);
+/* Look no further: what is due of the rest is estimated, and what is stored is what the last sweep has counted. Then nothing may be
+ * deleted by the plan. */
+FZ_MUST_CHECK enum fz_code store_retention_estimate(struct store *store,
+                                                    struct store_retention_plan *plan,
+                                                    struct fz_error *err);
+const struct store_retention_use *store_retention_use(const struct store_retention_plan *plan);
 const struct store_retention_due *store_retention_due(const struct store_retention_plan *plan);
 /* All that a sweep would delete. */
 uint64_t store_retention_total(const struct store_retention_due *due);

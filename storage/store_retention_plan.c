@@ -5,7 +5,7 @@
 
 #include "storage/store_fact_days.h"
 
-enum { PAGE = 4000, ARENA_BYTES = 64 * 1024 * 1024, NAMED_MAX = 20000, ISSUES_MAX = 4000000 };
+enum { PAGE = 2000, ARENA_BYTES = 64 * 1024 * 1024, NAMED_MAX = 20000, ISSUES_MAX = 4000000 };
 
 /* ---- ids that texts name ---- */
 
@@ -127,72 +127,6 @@ find_issue(struct store_retention_plan *plan, int64_t id, struct store_plan_issu
     return FZ_OK;
 }
 
-/* ---- lists ---- */
-
-static enum fz_code
-put_row(struct store_plan_rows *rows, const struct store_plan_row *row, struct fz_error *err)
-{
-    if (rows->n == rows->room) {
-        size_t room = rows->room ? 2 * rows->room : 256;
-        struct store_plan_row *more = realloc(rows->rows, room * sizeof(*more));
-        if (!more)
-            return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
-        rows->rows = more;
-        rows->room = room;
-    }
-    rows->rows[rows->n++] = *row;
-    return FZ_OK;
-}
-
-/* Of two with one score, the older one goes first. */
-static bool
-goes_before(const struct store_plan_row *a, const struct store_plan_row *b)
-{
-    if (a->score != b->score)
-        return a->score > b->score;
-    return a->received_ms != b->received_ms ? a->received_ms < b->received_ms : a->key < b->key;
-}
-
-static void
-swap(struct store_plan_row *a, struct store_plan_row *b)
-{
-    struct store_plan_row kept = *a;
-    *a = *b;
-    *b = kept;
-}
-
-/* The first one is the one that goes last. */
-static enum fz_code
-put_heap(struct store_plan_rows *heap, const struct store_plan_row *row, struct fz_error *err)
-{
-    if (heap->n < STORE_PLAN_MAX) {
-        enum fz_code code = put_row(heap, row, err);
-        for (size_t i = heap->n - 1; code == FZ_OK && i > 0; i = (i - 1) / 2) {
-            if (!goes_before(&heap->rows[(i - 1) / 2], &heap->rows[i]))
-                break;
-            swap(&heap->rows[(i - 1) / 2], &heap->rows[i]);
-        }
-        return code;
-    }
-    if (!goes_before(row, &heap->rows[0]))
-        return FZ_OK;
-    heap->rows[0] = *row;
-    for (size_t i = 0, child; (child = 2 * i + 1) < heap->n; i = child) {
-        if (child + 1 < heap->n && goes_before(&heap->rows[child], &heap->rows[child + 1]))
-            child++;
-        if (!goes_before(&heap->rows[i], &heap->rows[child]))
-            break;
-        swap(&heap->rows[i], &heap->rows[child]);
-    }
-    return FZ_OK;
-}
-
-static int
-compare_rows(const void *a, const void *b)
-{
-    return goes_before(a, b) ? -1 : goes_before(b, a);
-}
-
 /* ---- one report ---- */
 
 static int64_t
@@ -256,18 +190,18 @@ see(struct store_retention_plan *plan, struct seen *seen, struct fz_error *err)
         plan->due.n_samples += is_sample;
         plan->due.n_aged += !is_sample;
         if (!is_sample && plan->aged.n < STORE_PLAN_MAX)
-            return put_row(&plan->aged, row, err);
+            return store_plan_put(&plan->aged, row, err);
         if (!is_sample)
             return FZ_OK;
     } else if (issue && !is_kept && (retention->report_max || retention->bytes_max)) {
         row->score = score(plan, row->key, row->received_ms, issue->n);
-        code = put_heap(&plan->heap, row, err);
+        code = store_plan_put_heap(&plan->heap, row, err);
     }
     if (code == FZ_OK && seen->has_body &&
         is_beyond(plan, row->received_ms, retention->body_days)) {
         plan->due.n_bodies++;
         if (plan->bodies.n < STORE_PLAN_MAX)
-            code = put_row(&plan->bodies, row, err);
+            code = store_plan_put(&plan->bodies, row, err);
     }
     return code;
 }
@@ -299,6 +233,8 @@ look_at_page(struct store *store, struct store_retention_plan *plan, size_t *ret
             .status = sql_col_int(&rows, 6)};
         sql_col_copy(&rows, 2, seen.row.id, sizeof(seen.row.id));
         code = see(plan, &seen, err);
+        if (code == FZ_OK)
+            code = store_use_offer(&plan->sample, seen.row.key, err);
         plan->after_ms = seen.row.received_ms;
         memcpy(plan->after_id, seen.row.id, sizeof(plan->after_id));
         n++;
@@ -353,22 +289,51 @@ find_target(struct store_retention_plan *plan)
     return n < target ? n : target;
 }
 
+/* How much of the time that was not looked at is before then. */
+static double
+share_before(const struct store_retention_plan *plan, int64_t days)
+{
+    double left = (double)plan->now_ms - (double)plan->after_ms,
+           before = left - (double)days * (double)STORE_DAY_MS;
+    /* Where none was looked at, nothing says how old they are. */
+    return plan->due.n_reports && days && before > 0 ? before / left : 0;
+}
+
+/* As if as many reports had come each day since the last one that was looked at. */
 static void
-finish(struct store_retention_plan *plan)
+add_rest(struct store_retention_plan *plan)
 {
     struct store_retention_due *due = &plan->due;
-    due->is_cut = due->n_aged > plan->aged.n;
+    const struct store_retention *retention = &plan->retention;
+    double aged = share_before(plan, retention->report_days),
+           bodies = share_before(plan, retention->body_days);
+    double with_body = due->n_reports ? (double)due->n_stored_bodies / (double)due->n_reports : 1;
+    double rest =
+        plan->use.n_reports > due->n_reports ? (double)(plan->use.n_reports - due->n_reports) : 0;
+    due->n_reports += (uint64_t)rest;
+    due->n_aged += (uint64_t)(rest * aged);
+    due->n_stored_bodies += (uint64_t)(rest * with_body);
+    due->n_bodies += bodies > aged ? (uint64_t)(rest * with_body * (bodies - aged)) : 0;
+    due->is_estimated = true;
+}
+
+static void
+finish(struct store_retention_plan *plan, bool has_rest)
+{
+    struct store_retention_due *due = &plan->due;
+    due->is_cut = has_rest || due->n_aged > plan->aged.n;
     if (plan->retention.keeps_samples) {
         size_t n = leave_samples(plan, &plan->aged);
         due->n_aged -= n;
         due->n_samples += n;
     }
+    if (has_rest)
+        add_rest(plan);
     uint64_t target = find_target(plan), stay = due->n_reports - due->n_aged;
     uint64_t excess = stay > target ? stay - target : 0;
-    bool was_full = plan->heap.n == STORE_PLAN_MAX;
+    bool was_full = has_rest || plan->heap.n == STORE_PLAN_MAX;
     fz_ignore(leave_samples(plan, &plan->heap)); /* of no age, so not counted */
-    if (plan->heap.n > 1)
-        qsort(plan->heap.rows, plan->heap.n, sizeof(*plan->heap.rows), compare_rows);
+    store_plan_sort(&plan->heap);
     due->is_cut =
         due->is_cut || (was_full && excess > plan->heap.n) || due->n_bodies > plan->bodies.n;
     /* What cannot be thinned out, since it is the first of its issue or the like, is not promised. */
@@ -400,8 +365,6 @@ store_retention_plan_create(struct store *store, int64_t project_id,
     if (code == FZ_OK)
         code = sql_now(store->sql, &plan->now_ms, err);
     if (code == FZ_OK)
-        code = store_retention_use(store, project_id, &plan->use, err);
-    if (code == FZ_OK)
         code = read_named(store, plan, err);
     if (code == FZ_OK)
         *ret = fz_take(&plan);
@@ -414,6 +377,7 @@ store_retention_plan_destroy(struct store_retention_plan *plan)
     if (!plan)
         return;
     fz_arena_deinit(&plan->arena);
+    store_use_sample_deinit(&plan->sample);
     free(plan->issues);
     free(plan->aged.rows);
     free(plan->heap.rows);
@@ -434,13 +398,45 @@ store_retention_look(struct store *store, struct store_retention_plan *plan, boo
     size_t n = 0;
     enum fz_code code = plan->is_looked ? FZ_OK : look_at_page(store, plan, &n, err);
     if (code == FZ_OK && !plan->is_looked && n < PAGE) {
-        code = store_plan_count(store, plan, err);
+        code = store_use_read(store, plan->project_id, &plan->sample, plan->due.n_reports,
+                              &plan->use, err);
         if (code == FZ_OK)
-            finish(plan);
+            code = store_plan_count(store, plan, err);
+        if (code == FZ_OK)
+            finish(plan, false);
     }
     if (code == FZ_OK)
         *ret_is_done = plan->is_looked;
     return code;
+}
+
+enum fz_code
+store_retention_estimate(struct store *store, struct store_retention_plan *plan,
+                         struct fz_error *err)
+{
+    const struct sql_value project = sql_int(plan->project_id);
+    int64_t n = 0;
+    bool is_noted = false;
+    if (plan->is_looked)
+        return FZ_OK;
+    enum fz_code code = store_use_noted(store, plan->project_id, &plan->use, &is_noted, err);
+    if (code == FZ_OK && !is_noted)
+        code = sql_number(store->sql,
+                          "SELECT count(*) FROM reports WHERE project_id = $1 AND transient = 0",
+                          &project, 1, &n, NULL, err);
+    if (code == FZ_OK && !is_noted)
+        code = store_use_read(store, plan->project_id, &plan->sample, (uint64_t)n, &plan->use, err);
+    if (code == FZ_OK)
+        code = store_plan_count(store, plan, err);
+    if (code == FZ_OK)
+        finish(plan, true);
+    return code;
+}
+
+const struct store_retention_use *
+store_retention_use(const struct store_retention_plan *plan)
+{
+    return &plan->use;
 }
 
 const struct store_retention_due *

@@ -6,6 +6,7 @@
 
 #include "storage/store_private.h"
 #include "storage/store_retention.h"
+#include "storage/store_retention_use.h"
 
 enum { STORE_PLAN_MAX = 20000 /* reports, and as many bodies, that one sweep deletes */ };
 
@@ -32,7 +33,8 @@ struct store_retention_plan {
     int64_t project_id, now_ms;
     struct store_retention retention;
     struct store_retention_state state;
-    struct store_retention_use use;
+    struct store_use_sample sample;
+    struct store_retention_use use; /* when all reports were looked at */
     struct store_retention_due due;
     struct fz_arena arena;
     const char **named; /* ids that comments and regressions name; sorted */
@@ -48,6 +50,15 @@ struct store_retention_plan {
     int64_t symbol_after;         /* keys up to here were looked at for deleting */
     bool symbols_are_done;
 };
+
+FZ_MUST_CHECK enum fz_code store_plan_put(struct store_plan_rows *rows,
+                                          const struct store_plan_row *row, struct fz_error *err);
+/* Of all that are put, the STORE_PLAN_MAX that go first stay. The first of the list is the one that goes last. */
+FZ_MUST_CHECK enum fz_code store_plan_put_heap(struct store_plan_rows *heap,
+                                               const struct store_plan_row *row,
+                                               struct fz_error *err);
+/* In the order in which they go: by score, and of two with one score the older one first. */
+void store_plan_sort(struct store_plan_rows *rows);
 
 /* What is due of symbol files and of memory, into plan->due. */
 FZ_MUST_CHECK enum fz_code store_plan_count(struct store *store, struct store_retention_plan *plan,

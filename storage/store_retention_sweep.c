@@ -98,12 +98,16 @@ drop_bodies(struct store *store, const struct store_retention_plan *plan, size_t
 
 /* From now on what becomes due is due because time has passed. */
 static enum fz_code
-note_end(struct store *store, const struct store_retention_plan *plan, struct fz_error *err)
+note_end(struct store *store, const struct store_retention_plan *plan,
+         const struct store_retention_done *done, struct fz_error *err)
 {
     const struct sql_value args[] = {sql_int(plan->project_id), sql_int(plan->state.version),
                                      sql_int(plan->now_ms)};
-    return plan->due.is_cut
-               ? FZ_OK
+    struct store_retention_use use = plan->use;
+    store_use_less(&use, done->n_reports, done->n_bodies);
+    enum fz_code code = store_use_note(store->sql, plan->project_id, &use, plan->now_ms, err);
+    return code != FZ_OK || plan->due.is_cut
+               ? code
                : sql_exec(store->sql,
                           "UPDATE retention SET swept_ms = $3, swept_version = $2, held_ms = 0, "
                           "held_n = 0, allowed = 0 WHERE project_id = $1 AND version = $2",
@@ -141,5 +145,5 @@ store_retention_portion(struct store *store, struct store_retention_plan *plan,
     if (!plan->symbols_are_done)
         return store_plan_drop_symbols(store, plan, ret_done, err);
     *ret_is_done = true;
-    return note_end(store, plan, err);
+    return note_end(store, plan, ret_done, err);
 }

@@ -2,10 +2,13 @@
 
 #include "base/json/scan.h"
 #include "base/text.h"
+#include "base/time.h"
 #include "server/api/api_handlers.h"
 #include "server/api/api_object.h"
 #include "server/api/api_query.h"
 #include "server/api/api_session.h"
+
+enum { LOOK_MS = 2000 /* at reports, before the rest is estimated */ };
 
 struct setting {
     const char *name;
@@ -117,30 +120,28 @@ write_due(struct json_write *w, const struct store_retention_due *due)
     json_write_u64(w, "bytes", due->bytes + due->symbol_bytes);
     json_write_u64(w, "samples_kept", due->n_samples);
     json_write_bool(w, "symbols_exceed_bytes", due->is_over);
+    json_write_bool(w, "estimated", due->is_estimated);
     json_write_close(w, '}');
 }
 
 static enum fz_code
 answer(struct api_call *call, const struct store_retention *retention,
-       const struct store_retention_state *state, const struct store_retention_due *due,
+       const struct store_retention_state *state, const struct store_retention_plan *plan,
        struct fz_error *err)
 {
-    struct store_retention_use use;
-    enum fz_code code = store_retention_use(call->store, call->project_id, &use, err);
-    if (code != FZ_OK)
-        return code;
+    const struct store_retention_use *use = store_retention_use(plan);
     struct json_write w = api_begin(call, '{');
     api_retention_write(&w, retention);
     json_write_open(&w, "use", '{');
-    json_write_u64(&w, "reports", use.n_reports);
-    write_stored(&w, "bodies", &use.bodies);
-    write_stored(&w, "results", &use.results);
-    write_stored(&w, "memory", &use.memory);
-    write_stored(&w, "symbols", &use.symbols);
-    json_write_u64(&w, "bytes", store_retention_bytes(&use));
-    json_write_bool(&w, "estimated", use.is_estimated);
+    json_write_u64(&w, "reports", use->n_reports);
+    write_stored(&w, "bodies", &use->bodies);
+    write_stored(&w, "results", &use->results);
+    write_stored(&w, "memory", &use->memory);
+    write_stored(&w, "symbols", &use->symbols);
+    json_write_u64(&w, "bytes", store_retention_bytes(use));
+    json_write_bool(&w, "estimated", use->is_estimated);
     json_write_close(&w, '}');
-    write_due(&w, due);
+    write_due(&w, store_retention_due(plan));
     if (state->swept_ms)
         json_write_time(&w, "swept", state->swept_ms);
     if (state->held_ms) {
@@ -159,14 +160,17 @@ api_retention_get(struct api_call *call, struct fz_error *err)
     struct store_retention retention;
     struct store_retention_state state;
     bool is_done = false;
+    int64_t until_ms = fz_time_monotonic_ms() + LOOK_MS;
     enum fz_code code = store_retention_get(call->store, call->project_id, &retention, &state, err);
     if (code == FZ_OK)
         code = read_query(call, &retention, err);
     if (code == FZ_OK)
         code = store_retention_plan_create(call->store, call->project_id, &retention, &plan, err);
-    while (code == FZ_OK && !is_done)
+    while (code == FZ_OK && !is_done && fz_time_monotonic_ms() < until_ms)
         code = store_retention_look(call->store, plan, &is_done, err);
-    return code == FZ_OK ? answer(call, &retention, &state, store_retention_due(plan), err) : code;
+    if (code == FZ_OK && !is_done)
+        code = store_retention_estimate(call->store, plan, err);
+    return code == FZ_OK ? answer(call, &retention, &state, plan, err) : code;
 }
 
 enum fz_code

@@ -127,6 +127,45 @@ test_erased(void **state)
     erase(c);
 }
 
+/* Of reports without a fact, and of those whose fact has another text for the user. */
+static void
+test_found_otherwise(void **state)
+{
+    struct contract *c = *state;
+    struct store_person person = {0};
+    int64_t erasure = 0;
+    const char *mine[3];
+    for (size_t i = 0; i < FZ_ARRAY_LEN(mine); i++)
+        mine[i] = add(c, "user-anna", "s1");
+    add(c, "user-bert", "s1");
+    const char *no_fact =
+        fz_arena_printf(&c->arena, "UPDATE reports SET is_grouped = 0 WHERE id = '%s'", mine[0]);
+    const char *delete_fact =
+        fz_arena_printf(&c->arena,
+                        "DELETE FROM facts WHERE report_key = (SELECT key FROM reports WHERE id = "
+                        "'%s')",
+                        mine[0]);
+    contract_sql(c, no_fact, no_fact);
+    contract_sql(c, delete_fact, delete_fact);
+    static const char *const names[] = {"user-anna", "(other)", "[erased:7]", "[gone]"};
+    for (size_t i = 0; i < FZ_ARRAY_LEN(names); i++) {
+        const char *rename = fz_arena_printf(
+            &c->arena,
+            "UPDATE terms SET text = '%s' WHERE id = (SELECT user_id FROM facts WHERE report_key = "
+            "(SELECT key FROM reports WHERE id = '%s'))",
+            names[i], mine[1]);
+        contract_sql(c, rename, rename);
+        assert_ok(c, store_person_get(c->store, c->project, "user-anna", &person, &c->err));
+        assert_int_equal(person.n_reports, FZ_ARRAY_LEN(mine));
+    }
+    assert_ok(c, store_erasure_begin(c->store, c->project, "user-anna", &erasure, &c->err));
+    erase(c);
+    for (size_t i = 0; i < FZ_ARRAY_LEN(mine); i++)
+        assert_false(is_there(c, mine[i]));
+    assert_ok(c, store_person_get(c->store, c->project, "user-bert", &person, &c->err));
+    assert_int_equal(person.n_reports, 1);
+}
+
 /* A step is a transaction: a process that is killed between two leaves work for the next one. */
 static void
 test_two_connections(void **state)
@@ -155,6 +194,7 @@ contract_run_people(void)
 {
     const struct CMUnitTest tests[] = {
         contract_test(test_found),
+        contract_test(test_found_otherwise),
         contract_test(test_erased),
         contract_test(test_two_connections),
     };

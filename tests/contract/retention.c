@@ -12,6 +12,38 @@
 #include "storage/store_issue_state.h"
 #include "storage/store_request.h"
 
+/* Of a request that has no time to look. */
+static struct store_retention_use
+estimate_use(struct contract *c)
+{
+    const struct store_retention no_limit = {0};
+    struct store_retention_plan *plan = NULL;
+    assert_ok(c, store_retention_plan_create(c->store, c->project, &no_limit, &plan, &c->err));
+    assert_ok(c, store_retention_estimate(c->store, plan, &c->err));
+    struct store_retention_use use = *store_retention_use(plan);
+    store_retention_plan_destroy(plan);
+    return use;
+}
+
+/* What a sweep has counted is what requests say later. */
+static void
+check_noted(struct contract *c, int64_t n_left)
+{
+    struct store_retention_use use = estimate_use(c);
+    assert_int_equal(use.n_reports, n_left);
+    assert_int_equal(use.symbols.n, contract_count(c, "SELECT count(*) FROM symbol_files"));
+    uint64_t exact = (uint64_t)contract_count(
+        c, "SELECT CAST(sum(length(result)) AS bigint) FROM report_results");
+    assert_in_range(use.results.bytes, exact * 95 / 100, exact * 105 / 100);
+    exact = (uint64_t)contract_count(c, "SELECT count(*) FROM report_bodies");
+    assert_in_range(use.bodies.n, exact * 95 / 100, exact * 105 / 100);
+    /* No request counts them again. */
+    contract_sql(c, "UPDATE retention SET n_reports = 7", "UPDATE retention SET n_reports = 7");
+    use = estimate_use(c);
+    assert_int_equal(use.n_reports, 7);
+    assert_true(use.is_estimated);
+}
+
 static void
 test_age(void **state)
 {
@@ -36,8 +68,7 @@ test_age(void **state)
     assert_int_equal(due->n_thinned, 0);
     assert_int_equal(due->n_symbols, 1); /* x; uploaded in 2023 */
     uint64_t n_aged = due->n_aged;
-    struct store_retention_use use;
-    assert_ok(c, store_retention_use(c->store, c->project, &use, &c->err));
+    struct store_retention_use use = *store_retention_use(plan);
     assert_true(use.is_estimated);
     int64_t exact =
         contract_count(c, "SELECT CAST(sum(length(body)) AS bigint) FROM report_bodies");
@@ -48,6 +79,7 @@ test_age(void **state)
     assert_int_equal(done.n_reports, n_aged);
     assert_int_equal(done.n_symbols, 1);
     assert_int_equal(retention_case_reports(c), REPORTS - (int64_t)n_aged);
+    check_noted(c, REPORTS - (int64_t)n_aged);
     assert_true(retention_case_is_there(c, w->ids[0]) && retention_case_is_there(c, w->ids[3]) &&
                 retention_case_is_there(c, w->ids[7]));
     assert_false(retention_case_is_there(c, w->ids[1]));
@@ -141,13 +173,52 @@ test_thin(void **state)
     free(w);
 }
 
+/* A request has no time to look at all reports. */
+static void
+test_estimate(void **state)
+{
+    struct contract *c = *state;
+    struct retention_case_world *w = retention_case_make_world(c, REPORTS);
+    const struct store_retention young = {.report_days = 20, .body_days = 10},
+                                 few = {.report_max = 1000, .keeps_samples = true};
+    const struct store_retention *const settings[] = {&young, &few};
+    for (size_t i = 0; i < FZ_ARRAY_LEN(settings); i++) {
+        struct store_retention_plan *plan = NULL, *all = NULL;
+        bool is_done = false;
+        assert_ok(c,
+                  store_retention_plan_create(c->store, c->project, settings[i], &plan, &c->err));
+        assert_ok(c, store_retention_look(c->store, plan, &is_done, &c->err));
+        assert_false(is_done); /* 2,000 of 3,000 */
+        assert_ok(c, store_retention_estimate(c->store, plan, &c->err));
+        assert_ok(c, store_retention_plan_create(c->store, c->project, settings[i], &all, &c->err));
+        while (!is_done)
+            assert_ok(c, store_retention_look(c->store, all, &is_done, &c->err));
+        const struct store_retention_due *due = store_retention_due(plan),
+                                         *exact = store_retention_due(all);
+        assert_true(due->is_estimated && !exact->is_estimated);
+        assert_int_equal(due->n_reports, exact->n_reports);
+        assert_int_equal(due->n_stored_bodies, exact->n_stored_bodies);
+        assert_in_range(due->n_aged + 5, exact->n_aged, exact->n_aged + 10);
+        assert_in_range(due->n_bodies + 5, exact->n_bodies, exact->n_bodies + 10);
+        assert_int_equal(due->n_thinned, exact->n_thinned);
+        assert_int_equal(due->n_symbols, exact->n_symbols);
+        assert_in_range(due->bytes, exact->bytes * 95 / 100, exact->bytes * 105 / 100);
+        assert_true(i == 0 ? due->n_aged > 2300 && due->n_bodies > 250 : due->n_thinned == 2000);
+        store_retention_plan_destroy(plan);
+        store_retention_plan_destroy(all);
+    }
+    free(w);
+}
+
 static void
 test_bytes(void **state)
 {
     struct contract *c = *state;
     struct store_retention_use use, after;
     struct retention_case_world *w = retention_case_make_world(c, FEWER);
-    assert_ok(c, store_retention_use(c->store, c->project, &use, &c->err));
+    struct store_retention_plan *plan = retention_case_look(c);
+    use = *store_retention_use(plan);
+    store_retention_plan_destroy(plan);
     int64_t exact =
         contract_count(c, "SELECT CAST(sum(length(body)) AS bigint) FROM report_bodies");
     assert_false(use.is_estimated);
@@ -160,7 +231,9 @@ test_bytes(void **state)
     assert_false(retention_case_sweep(c, NULL));
     assert_ok(c, store_retention_confirm(c->store, c->project, w->n, &c->err));
     assert_true(retention_case_sweep(c, NULL));
-    assert_ok(c, store_retention_use(c->store, c->project, &after, &c->err));
+    plan = retention_case_look(c);
+    after = *store_retention_use(plan);
+    store_retention_plan_destroy(plan);
     assert_in_range(store_retention_bytes(&after), (uint64_t)half * 95 / 100,
                     (uint64_t)half * 105 / 100);
     contract_recount(c);
@@ -168,7 +241,7 @@ test_bytes(void **state)
     contract_sql(c, "UPDATE symbol_files SET size = 1000000000",
                  "UPDATE symbol_files SET size = 1000000000");
     retention_case_set(c, &(struct store_retention){.bytes_max = 2000000});
-    struct store_retention_plan *plan = retention_case_look(c);
+    plan = retention_case_look(c);
     assert_true(store_retention_due(plan)->is_over);
     assert_int_equal(store_retention_due(plan)->n_thinned, 0);
     store_retention_plan_destroy(plan);
@@ -360,7 +433,7 @@ contract_run_retention(void)
     const struct CMUnitTest tests[] = {
         contract_test(test_age),    contract_test(test_strict), contract_test(test_thin),
         contract_test(test_bytes),  contract_test(test_bodies), contract_test(test_clock),
-        contract_test(test_change), contract_test(test_kill),
+        contract_test(test_change), contract_test(test_kill),   contract_test(test_estimate),
     };
     return cmocka_run_group_tests_name("retention", tests, NULL, NULL);
 }

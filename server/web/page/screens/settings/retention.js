@@ -12,7 +12,7 @@ import { toast } from "../../ui/toast.js";
  * @typedef {{n: number, bytes: number}} Stored
  * @typedef {{reports: number, bodies: Stored, results: Stored, memory: Stored, symbols: Stored, bytes: number, estimated: boolean}} Use
  * @typedef {{n: number, reports_by_age: number, reports_thinned_out: number, bodies: number, memory: number, symbols: number, bytes: number,
- *   samples_kept: number, symbols_exceed_bytes: boolean}} Due
+ *   samples_kept: number, symbols_exceed_bytes: boolean, estimated: boolean}} Due
  * @typedef {{keep_reports_days: number, keep_reports: number, keep_samples: boolean, keep_bodies_days: number, keep_symbols_days: number,
  *   keep_bytes: number}} Settings
  * @typedef {Settings & {use: Use, due: Due, swept?: string, waits?: {since: string, n: number}}} Retention
@@ -45,7 +45,7 @@ function DueText({ due, reports }) {
         [due.reports_by_age, `of ${number(reports)} reports by age`], [due.reports_thinned_out, "reports of frequent issues"],
         [due.bodies, "reports as they were sent"], [due.memory, "memory of reports"], [due.symbols, "symbol files"]]).filter(([n]) => n);
     return html`<div class="due" role="status">
-        ${parts.length ? html`<p>It would delete, about ${megabytes(due.bytes)}:</p><ul>${parts.map(([n, text]) => html`<li key=${text}>${number(n)} ${text}</li>`)}</ul>`
+        ${parts.length ? html`<p>It would delete${due.estimated ? ", estimated" : ""}, about ${megabytes(due.bytes)}:</p><ul>${parts.map(([n, text]) => html`<li key=${text}>${number(n)} ${text}</li>`)}</ul>`
             : html`<p>It would delete nothing.</p>`}
         ${due.symbols_exceed_bytes && html`<p>Symbol files that are in use need more than that alone.</p>`}</div>`;
 }
