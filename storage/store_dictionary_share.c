@@ -7,7 +7,9 @@
  *     {"name":"Shop","mail":"ann@example.com","os":"17.1"}
  *     {"name":"Shop","mail":"bob@example.com","os":"17.1"}     leave {"name":"Shop","mail":" and @example.com","os":"17.1"}
  *
- * Windows are compared by hashes of 64 bits. ZDICT takes what is left as its samples.
+ * Windows are compared by hashes of 64 bits. A table for all windows of 8 MB would have 64 MB, so windows are looked at by the part
+ * of the hashes that they are in, one part after the other, and a bit of each says whether it is in enough samples. ZDICT takes what
+ * is left as its samples.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -18,22 +20,24 @@
 #include "storage/store_dictionary.h"
 
 enum { WINDOW = 12, SHORTEST = 20, PROBES = 16, MANY = UINT16_MAX };
-/* The table has a slot for each byte of the samples, within these bounds. */
-enum { SLOT_BITS_LEAST = 16, SLOT_BITS_MOST = 23 };
+/* There are as many slots, of all parts together, as the samples have bytes, within these bounds. */
+enum { SLOT_BITS_LEAST = 16, SLOT_BITS_MOST = 23, TABLE_BITS = 21 /* 16 MB */ };
 /* ZDICT_trainFromBuffer() tries segments of 50 to 2,000 bytes and takes the length that is best for a quarter of the samples. Those
  * of real reports are few and differ, and it chooses 50 to 100: lists of images fall into pieces, and a third of the dictionary
  * stays empty. Longer ones made each format of docs/performance.md smaller, up to this length. */
 enum { SEGMENT = 6400 };
 
-/* 32 bits of the hash choose the slot, the others are its tag. */
+/* 32 bits of the hash choose the part and the slot, the others are its tag. */
 struct slot {
     uint32_t tag;
     uint16_t n, last; /* samples so far, and the last one of them, from 1 */
 };
 
 struct table {
-    struct slot *slots;
-    uint32_t mask;
+    struct slot *slots; /* of one part */
+    uint32_t mask, part, n_parts;
+    uint8_t *
+        shared; /* a bit for each byte of the samples: the window that begins there is in enough of them */
 };
 
 static uint64_t
@@ -50,11 +54,13 @@ hash(const uint8_t *at)
     return a ^ (a >> 29);
 }
 
-/* The window's slot, or a free one; NULL: the table is full there, and the window counts as rare. */
+/* The window's slot, or a free one; NULL: the table is full there, and the window counts as rare, or it is of another part. */
 static struct slot *
 find(const struct table *table, const uint8_t *at, uint32_t *ret_tag)
 {
     uint64_t h = hash(at);
+    if (((uint32_t)h >> TABLE_BITS) % table->n_parts != table->part)
+        return NULL;
     *ret_tag = (uint32_t)(h >> 32);
     for (uint32_t i = 0; i < PROBES; i++) {
         struct slot *slot = &table->slots[((uint32_t)h + i) & table->mask];
@@ -76,29 +82,42 @@ count(const struct table *table, const uint8_t *sample, size_t len, uint16_t num
     }
 }
 
-static bool
-is_shared(const struct table *table, const uint8_t *at)
+/* `from`: where the sample is among all. */
+static void
+mark(const struct table *table, const uint8_t *sample, size_t len, size_t from)
 {
-    uint32_t tag;
-    const struct slot *slot = find(table, at, &tag);
-    return slot && slot->n >= STORE_DICTIONARY_SHARED;
+    for (size_t at = 0; at + WINDOW <= len; at++) {
+        uint32_t tag;
+        const struct slot *slot = find(table, sample + at, &tag);
+        if (slot && slot->n >= STORE_DICTIONARY_SHARED)
+            table->shared[(from + at) / 8] |= (uint8_t)(1u << ((from + at) % 8));
+    }
+}
+
+static void
+mark_part(const struct table *table, const uint8_t *bytes, const size_t *lens, size_t n)
+{
+    memset(table->slots, 0, ((size_t)table->mask + 1) * sizeof(*table->slots));
+    for (size_t i = 0, from = 0; i < n; from += lens[i++])
+        count(table, bytes + from, lens[i], (uint16_t)(i + 1));
+    for (size_t i = 0, from = 0; i < n; from += lens[i++])
+        mark(table, bytes + from, lens[i], from);
 }
 
 /* Move what is shared to `to`, which is not beyond the sample; its length. */
 static size_t
-squeeze(const struct table *table, const uint8_t *sample, size_t len, uint8_t *to)
+squeeze(const struct table *table, const uint8_t *sample, size_t len, size_t from, uint8_t *to)
 {
     size_t kept = 0, at = 0;
     while (at + WINDOW <= len) {
         size_t end = at;
-        while (end + WINDOW <= len && is_shared(table, sample + end))
+        while (end + WINDOW <= len && table->shared[(from + end) / 8] >> ((from + end) % 8) & 1)
             end++;
         size_t run = end > at ? end - at + WINDOW - 1 : 0;
         if (run >= SHORTEST) {
             memmove(to + kept, sample + at, run);
             kept += run;
         }
-        /* What was moved may be where the next window would begin again. */
         at += run >= SHORTEST ? run : end - at + 1;
     }
     return kept;
@@ -110,26 +129,28 @@ store_dictionary_share(struct fz_buffer *samples, size_t *lens, size_t n, struct
     unsigned bits = SLOT_BITS_LEAST;
     while (bits < SLOT_BITS_MOST && samples->len >> bits)
         bits++;
-    struct table table = {calloc((size_t)1 << bits, sizeof(*table.slots)),
-                          (UINT32_C(1) << bits) - 1};
+    unsigned bits_of_part = bits < TABLE_BITS ? bits : TABLE_BITS;
+    struct table table = {.slots = malloc(sizeof(*table.slots) << bits_of_part),
+                          .mask = (UINT32_C(1) << bits_of_part) - 1,
+                          .n_parts = UINT32_C(1) << (bits - bits_of_part),
+                          .shared = calloc(samples->len / 8 + 1, 1)};
     uint8_t *bytes = (uint8_t *)samples->data;
     size_t from = 0, to = 0;
-    if (!table.slots || n >= MANY) {
+    if (!table.slots || !table.shared || n >= MANY) {
         free(table.slots);
+        free(table.shared);
         return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
     }
-    for (size_t i = 0; i < n; i++) {
-        count(&table, bytes + from, lens[i], (uint16_t)(i + 1));
-        from += lens[i];
-    }
-    from = 0;
+    for (; table.part < table.n_parts; table.part++)
+        mark_part(&table, bytes, lens, n);
+    free(table.slots);
     for (size_t i = 0; i < n; i++) {
         size_t len = lens[i];
-        lens[i] = squeeze(&table, bytes + from, len, bytes + to);
+        lens[i] = squeeze(&table, bytes + from, len, from, bytes + to);
         to += lens[i];
         from += len;
     }
-    free(table.slots);
+    free(table.shared);
     samples->len = to;
     return FZ_OK;
 }

@@ -221,6 +221,39 @@ test_share(void **state)
     assert_int_equal(pair.len, 0);
 }
 
+/* So many bytes that the table takes them in parts. */
+static void
+test_share_in_parts(void **state)
+{
+    (void)state;
+    enum { N = 45, BLOCK = 96 * 1024, SECRET = 64 };
+    static uint8_t block[BLOCK];
+    unsigned random = 7;
+    for (size_t i = 0; i < BLOCK; i++) {
+        random = random * 1103515245u + 12345;
+        block[i] = (uint8_t)(random >> 16);
+    }
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer joined = fz_buffer_make(N * (BLOCK + SECRET));
+    size_t lens[N];
+    for (size_t i = 0; i < N; i++) {
+        fz_buffer_append(&joined, block, BLOCK);
+        for (size_t k = 0; k < SECRET; k++) {
+            random = random * 1103515245u + 12345;
+            /* The first byte is of no other, so no window of several ends with it. */
+            fz_buffer_char(&joined, k ? (char)(random >> 16) : (char)i);
+        }
+        lens[i] = BLOCK + SECRET;
+    }
+    assert_int_equal(fz_buffer_done(&joined, NULL), FZ_OK);
+    assert_true(joined.len > 4 * 1024 * 1024);
+    assert_int_equal(store_dictionary_share(&joined, lens, N, NULL), FZ_OK);
+    assert_int_equal(joined.len, N * BLOCK);
+    for (size_t i = 0; i < N; i++) {
+        assert_int_equal(lens[i], BLOCK);
+        assert_memory_equal(joined.data + i * BLOCK, block, BLOCK);
+    }
+}
+
 /* Images of four systems, one list in each report. ZDICT by itself would try what it has of three of them on the last one. */
 static void
 test_choose(void **state)
@@ -261,10 +294,10 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_round_trip), cmocka_unit_test(test_damaged),
-        cmocka_unit_test(test_bomb),       cmocka_unit_test(test_no_memory),
-        cmocka_unit_test(test_dictionary), cmocka_unit_test(test_share),
-        cmocka_unit_test(test_choose),
+        cmocka_unit_test(test_round_trip),     cmocka_unit_test(test_damaged),
+        cmocka_unit_test(test_bomb),           cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_dictionary),     cmocka_unit_test(test_share),
+        cmocka_unit_test(test_share_in_parts), cmocka_unit_test(test_choose),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
