@@ -19,6 +19,7 @@ static const struct {
     [HTTP_WIRE_SOUND] = {400, "the request is malformed"},
     [HTTP_WIRE_BARE_LF] = {400, "a line ends with a LF without a CR"},
     [HTTP_WIRE_BARE_CR] = {400, "a line has a CR without a LF"},
+    [HTTP_WIRE_NUL] = {400, "a header has a NUL character"},
     [HTTP_WIRE_REQUEST_LINE] = {400, "the request line does not end with the version of HTTP"},
     [HTTP_WIRE_VERSION] = {505, "the versions of HTTP are 1.0 and 1.1"},
     [HTTP_WIRE_FIELD] = {400, "a header field has no name, or no colon"},
@@ -203,6 +204,9 @@ feed_line(struct http_wire *wire, struct fz_span bytes)
         return wire->fault == HTTP_WIRE_SOUND ? 1 : 0;
     }
     size_t len = feed_text(wire, bytes);
+    const uint8_t *nul = len ? memchr(bytes.data, 0, len) : NULL;
+    if (nul)
+        len = (size_t)(nul - bytes.data);
     if (wire->in_trailer) {
         wire->trailer_len += len;
         if (wire->trailer_len > TRAILER_MAX) {
@@ -212,8 +216,8 @@ feed_line(struct http_wire *wire, struct fz_span bytes)
     }
     if (len == bytes.len)
         return len;
-    if (bytes.data[len] == '\n') {
-        wire->fault = HTTP_WIRE_BARE_LF;
+    if (bytes.data[len] != '\r') {
+        wire->fault = bytes.data[len] ? HTTP_WIRE_BARE_LF : HTTP_WIRE_NUL;
         return len;
     }
     wire->cr = true;

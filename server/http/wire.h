@@ -3,8 +3,8 @@
  *
  * libmicrohttpd 0.9 takes a bare LF, or a bare CR, for the end of a chunk's line. A proxy that reads on to the CRLF sees one
  * request where libmicrohttpd sees two. So the bytes are judged before libmicrohttpd gets them (filter.h). The same goes for a
- * Content-Length that is not a number, for chunks that are not well formed, and for whatever else libmicrohttpd answers with a
- * page of its own.
+ * Content-Length that is not a number, for chunks that are not well formed, for a NUL in a line, which for libmicrohttpd ends the
+ * line or the header, and for whatever else libmicrohttpd answers with a page of its own.
  * What else can be wrong with a header is judged when it is complete (header.h, framing.h). Pure; no allocation.
  *
  *   POST / HTTP/1.1 CRLF         LINE
@@ -30,6 +30,7 @@ enum http_wire_fault {
     HTTP_WIRE_SOUND,
     HTTP_WIRE_BARE_LF,
     HTTP_WIRE_BARE_CR,
+    HTTP_WIRE_NUL,          /* in a request line, a field or a trailer */
     HTTP_WIRE_REQUEST_LINE, /* it does not end with a version */
     HTTP_WIRE_VERSION,      /* it is not 1.0 or 1.1 */
     HTTP_WIRE_FIELD,        /* no name or no colon */

@@ -4,6 +4,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -117,6 +118,30 @@ test_cases(void **state)
     }
 }
 
+/* libmicrohttpd reads lines as C strings: one that begins with a NUL is the end of the header for it. */
+static void
+test_nul(void **state)
+{
+    (void)state;
+    static const char text[] = CHUNKED "3\r\nabc\r\n0\r\nX: 1\r\n\r\n" GET;
+    const char *chunks = strstr(text, "3\r\nabc"), *trailer = strstr(text, "X: 1");
+    for (size_t at = 0; at < sizeof(text) - 1; at++) {
+        char bytes[sizeof(text)];
+        bool in_line = text + at < chunks || text + at >= trailer;
+        memcpy(bytes, text, sizeof(text));
+        /* In the place of a CR or a LF it has another fault. */
+        if (!in_line || text[at] == '\r' || text[at] == '\n')
+            continue;
+        bytes[at] = 0;
+        for (size_t step = 1; step < sizeof(text); step++) {
+            struct http_wire wire;
+            size_t n_sound = feed(&wire, fz_span_make(bytes, sizeof(text) - 1), step);
+            assert_int_equal(wire.fault, HTTP_WIRE_NUL);
+            assert_int_equal(n_sound, at);
+        }
+    }
+}
+
 static void
 test_ended(void **state)
 {
@@ -171,10 +196,8 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_cases),
-        cmocka_unit_test(test_ended),
-        cmocka_unit_test(test_bounds),
-        cmocka_unit_test(test_texts),
+        cmocka_unit_test(test_cases),  cmocka_unit_test(test_nul),   cmocka_unit_test(test_ended),
+        cmocka_unit_test(test_bounds), cmocka_unit_test(test_texts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
