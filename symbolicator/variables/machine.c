@@ -348,8 +348,9 @@ variables_machine_run(struct variables_machine *machine)
             return fail(machine, SYM_VALUE_UNSUPPORTED);
         if (machine->failure != SYM_VALUE_AVAILABLE)
             return false;
-        if (machine->end == MACHINE_EMPTY && machine->n)
-            machine->end = MACHINE_ADDRESS;
+        /* Operations may also take all that was there: "lit0, drop". */
+        if (machine->end == MACHINE_EMPTY || machine->end == MACHINE_ADDRESS)
+            machine->end = machine->n ? MACHINE_ADDRESS : MACHINE_EMPTY;
     }
     return true;
 }
