@@ -42,7 +42,6 @@ KNOWN = {
     r"issues (has:)?crashed.*": "the time of a crash is in no fact",
     r"issues -(has:)?(run|image|uuid|crashed)\b.*": OPPOSITE,
     r"reports by timestamp since:.*": "the oldest crashes first are not the reports received of late",
-    r"retention.*": "it looks at the oldest reports for two seconds; only admins ask, and rarely",
 }
 
 
