@@ -15,12 +15,18 @@
 
 enum { AUTHORIZE_MS = 1500 }; /* how long authorisation may take */
 
+struct collection {
+    struct http_request *request;
+    size_t room;
+};
+
 static enum MHD_Result
 collect_field(void *arg, enum MHD_ValueKind kind FZ_UNUSED, const char *name, size_t name_len,
               const char *value, size_t value_len)
 {
-    struct http_request *request = arg;
-    if (request->n_headers == HTTP_MAX_HEADERS)
+    struct collection *c = arg;
+    struct http_request *request = c->request;
+    if (request->n_headers == c->room)
         return MHD_NO;
     /* Not fz_text_trim(): a control character must stay visible to http_framing_check(). */
     while (value_len && (value[value_len - 1] == ' ' || value[value_len - 1] == '\t'))
@@ -32,13 +38,20 @@ collect_field(void *arg, enum MHD_ValueKind kind FZ_UNUSED, const char *name, si
 
 /* libmicrohttpd frees its memory with the connection; a handler may run longer. */
 static bool
-copy_fields(struct http_request *request)
+copy_fields(struct http_request *request, size_t n)
 {
+    struct collection collection = {request, n < HTTP_MAX_HEADERS ? n : HTTP_MAX_HEADERS};
+    request->fields = calloc(collection.room + 1, sizeof(*request->fields));
+    if (!request->fields)
+        return false;
+    MHD_get_connection_values_n(request->mhd, MHD_HEADER_KIND, collect_field, &collection);
     size_t text_len = 0;
     for (size_t i = 0; i < request->n_headers; i++)
         text_len += request->fields[i].name.len + request->fields[i].value.len + 2;
     char *at = calloc(1, text_len + 1); /* zeroed: each text ends with a NUL */
     request->header_text = at;
+    if (!at)
+        request->n_headers = 0; /* they would point into what libmicrohttpd frees */
     for (size_t i = 0; at && i < request->n_headers; i++) {
         struct fz_span *spans[] = {&request->fields[i].name, &request->fields[i].value};
         for (size_t k = 0; k < FZ_ARRAY_LEN(spans); k++) {
@@ -94,13 +107,13 @@ check_header(struct http_request *request, const char *method, const char *versi
     request->header_size = info ? info->header_size : 0;
     /* Without a function it only counts the fields. */
     int n = MHD_get_connection_values_n(request->mhd, MHD_HEADER_KIND, NULL, NULL);
-    MHD_get_connection_values_n(request->mhd, MHD_HEADER_KIND, collect_field, request);
+    bool is_copied = copy_fields(request, n > 0 ? (size_t)n : 0);
     request->answer.close = true; /* until the framing is known to be sound */
     if (n > HTTP_MAX_HEADERS)
         return http_body_refuse(request, 431, FZ_E_LIMIT, HTTP_MAX_HEADERS,
                                 "the request has more than %d header fields",
                                 (int)HTTP_MAX_HEADERS);
-    if (!copy_fields(request))
+    if (!is_copied)
         return http_body_refuse(request, 503, FZ_E_NO_MEMORY, 0, "out of memory");
     /* Before any refusal below, so that its line in the log names the client and has the
      * client's id. */

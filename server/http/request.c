@@ -18,6 +18,7 @@ request_destroy(struct http_request *request)
     struct http_server *server = request->server;
     http_uri_deinit(&request->uri);
     free(request->header_text);
+    free(request->fields);
     free(request->notes);
     http_body_deinit(request);
     http_load_leave(&server->load, &request->place);

@@ -72,6 +72,17 @@ parse_path(const char *raw, size_t len, struct http_uri *uri, char **at, struct 
     return FZ_OK;
 }
 
+/* How many pairs parse_query() finds at most. */
+static size_t
+most_pairs(const char *raw, size_t len)
+{
+    size_t n = 1;
+    for (const char *end = raw + len;
+         n < HTTP_MAX_PAIRS && (raw = memchr(raw, '&', (size_t)(end - raw))); raw++)
+        n++;
+    return n;
+}
+
 static enum fz_code
 parse_query(const char *raw, size_t len, struct http_uri *uri, char **at, struct fz_error *err)
 {
@@ -135,13 +146,16 @@ http_uri_parse(struct fz_span raw, struct http_uri *ret, struct fz_error *err)
     }
     if (!skip_authority(&text, &len))
         return fz_fail(err, FZ_E_MALFORMED, "the request target does not start with '/'");
-    /* Decoding never grows a text; each of the pieces gets one NUL more. */
-    char *at = malloc(len + 2 * (HTTP_MAX_PAIRS + 1) + HTTP_MAX_SEGMENTS);
-    if (!at)
-        return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
-    ret->text = at;
     const char *mark = memchr(text, '?', len);
     size_t path_len = mark ? (size_t)(mark - text) : len;
+    size_t n_pairs = mark ? most_pairs(mark + 1, len - path_len - 1) : 0;
+    /* Decoding never grows a text; each of the pieces gets one NUL more. */
+    size_t text_room = len + 2 * (n_pairs + 1) + HTTP_MAX_SEGMENTS;
+    ret->memory = malloc(n_pairs * sizeof(ret->query[0]) + text_room);
+    if (!ret->memory)
+        return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
+    ret->query = ret->memory;
+    char *at = (char *)(ret->query + n_pairs);
     enum fz_code code = parse_path(text, path_len, ret, &at, err);
     if (code == FZ_OK && mark)
         code = parse_query(mark + 1, len - path_len - 1, ret, &at, err);
@@ -155,7 +169,7 @@ http_uri_deinit(struct http_uri *uri)
 {
     if (!uri)
         return;
-    free(uri->text);
+    free(uri->memory);
     *uri = (struct http_uri){0};
 }
 

@@ -18,10 +18,10 @@ struct http_pair {
 };
 
 struct http_uri {
-    char *text; /* owned; everything below points into it */
+    void *memory; /* owned; everything below points into it */
     const char *segments[HTTP_MAX_SEGMENTS];
-    size_t n_segments; /* "/" has one empty segment, "/a/" has "a" and "" */
-    struct http_pair query[HTTP_MAX_PAIRS];
+    size_t n_segments;       /* "/" has one empty segment, "/a/" has "a" and "" */
+    struct http_pair *query; /* with room for as many as there may be */
     size_t n_query;
 };
 

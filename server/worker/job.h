@@ -174,8 +174,8 @@ FZ_MUST_CHECK enum fz_code job_grouping(const struct proto_issue *issue, int64_t
 bool worker_regroup(struct worker *worker);
 /* Store a day of facts as columns, if it is time; less often while jobs wait. True: there may be more. */
 bool worker_seal(struct worker *worker, bool is_busy);
-/* Train the dictionaries of projects beside the jobs, if it is time. */
-void worker_dictionary(struct worker *worker);
+/* Train the dictionaries of projects beside the jobs, if it is time; up to an hour later while jobs wait. */
+void worker_dictionary(struct worker *worker, bool is_busy);
 /* Wait for the one that is being trained; a second or so of CPU time. */
 void worker_dictionary_stop(struct worker *worker);
 

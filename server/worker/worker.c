@@ -199,7 +199,7 @@ work(struct worker *w, worker_stop_fn stop, void *user, struct fz_error *ret_err
         bool goes_on = slot <= 0 && worker_seal(w, w->n_held > 0);
         goes_on = (slot <= 0 && worker_retention(w, w->n_held > 0)) || goes_on;
         if (slot <= 0)
-            worker_dictionary(w);
+            worker_dictionary(w, w->n_held > 0);
         if (w->n_held == 0 && (slot > 0 || !worker_regroup(w)) && !goes_on)
             wait_for_jobs(w);
         while (w->n_held > 0 && !stop(user)) {

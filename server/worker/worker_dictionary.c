@@ -17,6 +17,9 @@
 
 enum {
     CHECK_MS = 60 * 1000, /* how often to look, once all projects were looked at */
+    BUSY_MS =
+        60 * 60 *
+        1000, /* how much later at most, while jobs wait: training takes memory and time from them */
     TROUBLE_MS = 10 * 60 * 1000,
     DUTY_MS = 10 * 60 * 1000,
     ARENA = 32 * 1024 * 1024,
@@ -88,13 +91,16 @@ end(struct worker_dictionary *d)
 }
 
 void
-worker_dictionary(struct worker *w)
+worker_dictionary(struct worker *w, bool is_busy)
 {
     struct worker_dictionary *d = &w->dictionary;
+    int64_t now = fz_time_monotonic_ms();
     sigset_t all, before;
     if (d->is_started && atomic_load(&d->is_ended))
         end(d);
-    if (d->is_started || d->due_ms > fz_time_monotonic_ms())
+    if (d->due_ms == 0)
+        d->due_ms = now;
+    if (d->is_started || now < (is_busy ? d->due_ms + BUSY_MS : d->due_ms))
         return;
     d->database_url = w->config->database_url;
     atomic_store(&d->is_ended, false);

@@ -33,6 +33,7 @@ TESTS = {
        for group in ("jobs", "queue", "reports", "unblock", "processes", "migrate", "dictionaries")},
     "contract months": (("contract_store",), [WITH_POSTGRESQL, DEV + "tests/contract/contract_store", "postgresql", "months"]),
     "contract row security": (("contract_store",), [WITH_POSTGRESQL, DEV + "tests/contract/contract_store", "postgresql", "row_security"]),
+    "unit http_wire": (("test_http_wire",), [DEV + "tests/unit/test_http_wire"]),
     "unit protocol": (("test_protocol",), [DEV + "tests/unit/test_protocol"]),
     "power": (SERVER, POWER),
     "migrations": (SERVER, ["tests/faults/test_migrations.py", "--framezero", DEV + "server/framezero", "--kill-shim",
@@ -150,6 +151,10 @@ MUTANTS = [
      [("server/protocol/fields.c", "count <= list->max && fz_read_fits", "fz_read_fits")], "unit protocol"),
     ("a message that was cut is taken",
      [("server/protocol/protocol.c", "    if (message.msg_flags & MSG_TRUNC)\n", "    if (message.msg_flags & 0)\n")], "unit protocol"),
+    ("a NUL within a header passes the filter",
+     [("server/http/wire.c", "len ? memchr(bytes.data, 0, len) : NULL", "NULL")], "unit http_wire"),
+    ("a bare LF passes the filter",
+     [("server/http/wire.c", "if (bytes.data[len] != '\\r') {", "if (bytes.data[len] == 0) {")], "unit http_wire"),
     ("migrations each for themselves",
      [("storage/store_migrate.c", "        code = apply(tx, &table[i], err);\n",
        "        code = apply(tx, &table[i], err);\n        if (code == FZ_OK)\n            code = sql_commit(&tx, err);\n"

@@ -71,7 +71,7 @@ test_parse(void **state)
         assert_int_equal(http_uri_parse(fz_span_cstr(cases[i].raw), &uri, &err), cases[i].code);
         if (cases[i].message) {
             assert_non_null(strstr(err.text, cases[i].message));
-            assert_null(uri.text);
+            assert_null(uri.memory);
             continue;
         }
         struct fz_buffer out;
