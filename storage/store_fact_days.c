@@ -25,6 +25,9 @@ const char *const store_fact_column_names[STORE_FACT_COLUMNS] = {
     [STORE_FACT_MACH] = "mach",
     [STORE_FACT_CODE] = "code",
     [STORE_FACT_FORMAT] = "format",
+    [STORE_FACT_CRASHED] = "timestamp_ms",
+    [STORE_FACT_IMAGES] = "image_set",
+    [STORE_FACT_RUN] = "run_id",
 };
 
 enum fz_code

@@ -49,6 +49,10 @@ enum store_fact_column {
     STORE_FACT_MACH,
     STORE_FACT_CODE,
     STORE_FACT_FORMAT,
+    /* Likewise; of the rows themselves, and of a later version. */
+    STORE_FACT_CRASHED, /* timestamp_ms; 0 = unknown */
+    STORE_FACT_IMAGES,  /* the key of its set of images; 0 = none */
+    STORE_FACT_RUN,     /* 1: the report names its run */
     STORE_FACT_COLUMNS
 };
 /* Of the table facts, and from STORE_FACT_RELEASE on of reports; NULL at [0] and for tags. */

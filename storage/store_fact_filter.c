@@ -8,7 +8,7 @@ static const uint64_t SPAN_MAX = UINT64_C(1) << 27;
 
 struct store_fact_filter_part {
     enum store_fact_column column;
-    bool is_known;        /* any number above 0 */
+    bool is_range;        /* all of them are in the set */
     int64_t least;        /* of the set */
     uint64_t span;        /* from the smallest to the largest */
     uint64_t *bits;       /* from `least` on; owned; NULL: see ids */
@@ -50,9 +50,17 @@ make_part(struct store_fact_filter_part *part, const struct store_fact_part *fro
 {
     *part = (struct store_fact_filter_part){
         .column = column_of(from),
-        .is_known = from->kind == STORE_FACTS_KNOWN || from->is_present,
+        .is_range = from->kind == STORE_FACTS_KNOWN || from->is_range,
+        .least = from->is_range ? from->least : 1,
         .ids = from->kind == STORE_FACTS_STACKS ? from->stacks : from->ids};
-    if (part->is_known || part->ids.n == 0)
+    if (part->is_range) {
+        int64_t most = from->is_range ? from->most : INT64_MAX;
+        part->span = (uint64_t)most - (uint64_t)part->least;
+        /* The span of an empty range would be that of all numbers. */
+        part->is_range = most >= part->least;
+        return FZ_OK;
+    }
+    if (part->ids.n == 0)
         return FZ_OK;
     part->least = part->ids.list[0];
     part->span = (uint64_t)part->ids.list[part->ids.n - 1] - (uint64_t)part->least;
@@ -113,10 +121,16 @@ has_bit(const struct store_fact_filter_part *part, int64_t number)
 }
 
 static inline bool
+is_between(const struct store_fact_filter_part *part, int64_t number)
+{
+    return (uint64_t)number - (uint64_t)part->least <= part->span;
+}
+
+static inline bool
 has(const struct store_fact_filter_part *part, int64_t number)
 {
-    if (part->is_known)
-        return number > 0;
+    if (part->is_range)
+        return is_between(part, number);
     return part->bits ? has_bit(part, number) : store_ids_have(&part->ids, number);
 }
 
@@ -148,6 +162,19 @@ keep_bits(const struct store_fact_filter_part *part, const struct store_block *c
 }
 
 static size_t
+keep_range(const struct store_fact_filter_part *part, const struct store_block *column,
+           bool is_negated, uint32_t *at, size_t n)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < n; i++) {
+        uint32_t fact = at[i];
+        at[kept] = fact;
+        kept += is_between(part, store_block_get(column, fact)) != is_negated;
+    }
+    return kept;
+}
+
+static size_t
 keep(const struct store_fact_filter_part *parts, const struct store_fact_condition *condition,
      const struct store_block *columns, const uint32_t *tag_starts, uint32_t *at, size_t n)
 {
@@ -171,12 +198,15 @@ store_fact_filter_apply(const struct store_fact_filter *filter,
     for (size_t i = 0; i < filter->facts->n && n; i++) {
         const struct store_fact_condition *condition = &filter->facts->conditions[i];
         bool is_one = condition->n == 1 && part->column != STORE_FACT_TAG_IDS;
-        bool is_plain = is_one && part->bits;
-        if (is_one && !part->is_known && part->ids.n == 0)
+        const struct store_block *column = &columns[part->column];
+        if (is_one && !part->is_range && part->ids.n == 0)
             n = condition->is_negated ? n : 0; /* no sealed day has the text */
+        else if (is_one && part->is_range)
+            n = keep_range(part, column, condition->is_negated, at, n);
+        else if (is_one && part->bits)
+            n = keep_bits(part, column, condition->is_negated, at, n);
         else
-            n = is_plain ? keep_bits(part, &columns[part->column], condition->is_negated, at, n)
-                         : keep(part, condition, columns, tag_starts, at, n);
+            n = keep(part, condition, columns, tag_starts, at, n);
         part += condition->n;
     }
     return n;

@@ -25,7 +25,7 @@ store_fact_gap_open(struct store_fact_gap *gap, const struct store_fact_query *f
                     const struct store_fact_want *want, const struct store_fact_range *range,
                     struct fz_error *err)
 {
-    char names[SQL_INTS][24];
+    char names[SQL_INTS][40];
     const char *columns[SQL_INTS + 1] = {NULL};
     struct store_fact_query part = *facts;
     struct store_sql q;
@@ -36,7 +36,10 @@ store_fact_gap_open(struct store_fact_gap *gap, const struct store_fact_query *f
     if (!gap->bytes)
         return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
     for (size_t i = 0; i < want->n_columns; i++) {
-        snprintf(names[i], sizeof(names[i]), "f.%s", store_fact_column_names[want->columns[i]]);
+        bool is_of_row = want->columns[i] >= STORE_FACT_RELEASE;
+        snprintf(names[i], sizeof(names[i]), is_of_row ? "coalesce(r.%s, 0)" : "f.%s",
+                 store_fact_column_names[want->columns[i]]);
+        part.needs_reports |= is_of_row;
         columns[i] = names[i];
     }
     store_sql_init(&q, part.store, part.arena);

@@ -57,8 +57,8 @@ enum store_fact_part_kind {
     STORE_FACTS_STACKS, /* the ids are terms of stacks */
     STORE_FACTS_TAGS,   /* the ids are terms of tags */
     STORE_FACTS_KNOWN,  /* a column has a term at all */
-    STORE_FACTS_TEXT, /* a text of the report's row; of sealed days a column has the ids, of which there may be none */
-    STORE_FACTS_ROW /* a condition about the report's row */
+    STORE_FACTS_TEXT, /* a text of the report's row; of sealed days a column has the ids, of which there may be none, or the range */
+    STORE_FACTS_ROW   /* a condition about the report's row */
 };
 
 struct store_fact_part {
@@ -67,7 +67,8 @@ struct store_fact_part {
     bool has_index;
     struct store_ids ids;
     struct store_ids stacks; /* STORE_FACTS_STACKS: those that have the terms */
-    bool is_present;         /* STORE_FACTS_TEXT: any text */
+    bool is_range;           /* STORE_FACTS_TEXT: the column is one of these, instead of the ids */
+    int64_t least, most;
 };
 
 struct store_fact_condition {
@@ -151,6 +152,9 @@ FZ_MUST_CHECK enum fz_code store_issues_get(struct store *store, int64_t project
 /* Append "FROM report_ids k WHERE ..." with a condition about ids, without its negation; $1 is the project. False: it is not about
  * whole ids or their beginnings, and nothing was appended. */
 bool store_report_ids(struct store_sql *q, const struct store_condition *condition);
+
+/* The same for a condition about images: "FROM image_set_items m WHERE ...". */
+void store_report_image_sets(struct store_sql *q, const struct store_condition *condition);
 
 /* Append a condition about the columns of a report's row, `alias` "r." or "", with its negation. Not about issues, and not a
  * comparison of versions. */

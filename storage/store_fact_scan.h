@@ -21,7 +21,8 @@
 enum store_fact_order { STORE_FACTS_ANY_ORDER, STORE_FACTS_NEWEST_FIRST, STORE_FACTS_OLDEST_FIRST };
 
 struct store_fact_want {
-    const enum store_fact_column *columns; /* at most SQL_INTS; no tags */
+    const enum store_fact_column
+        *columns; /* at most SQL_INTS; no tags, no texts of rows, and not STORE_FACT_RUN */
     size_t n_columns;
     bool counted_only; /* facts that are counted */
     bool kept_only;    /* facts of reports that are there */

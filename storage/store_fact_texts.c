@@ -153,7 +153,8 @@ read_part(struct reading *r, int64_t from_ms, int64_t to_ms, struct fz_error *er
     FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
     enum fz_code code = sql_query(
         r->store->sql,
-        "SELECT received_ms, key, release, os_build, mach, code, format FROM reports WHERE "
+        "SELECT received_ms, key, release, os_build, mach, code, format, timestamp_ms, "
+        "coalesce(image_set, 0), CASE WHEN run_id <> '' THEN 1 ELSE 0 END FROM reports WHERE "
         "project_id = $1 AND transient = 0 AND received_ms >= $2 AND received_ms < $3 ORDER BY "
         "received_ms, key",
         args, FZ_ARRAY_LEN(args), &rows, err);
@@ -163,6 +164,8 @@ read_part(struct reading *r, int64_t from_ms, int64_t to_ms, struct fz_error *er
         for (int i = 0; code == FZ_OK && i < STORE_FACT_TEXTS; i++)
             code = put_text(&r->texts[i], store_fact_texts[i].term, sql_col_bytes(&rows, 2 + i),
                             r->arena, &r->numbers[i][r->at], err);
+        for (int i = STORE_FACT_TEXTS; i < STORE_FACT_OF_ROW; i++)
+            r->numbers[i][r->at] = sql_col_int(&rows, 2 + i);
     }
     return code;
 }
@@ -185,13 +188,13 @@ number(struct reading *r, int i, struct fz_error *err)
 
 enum fz_code
 store_fact_texts_read(struct store *store, const struct store_fact_places *places,
-                      int64_t *ret[STORE_FACT_TEXTS], struct fz_error *err)
+                      int64_t *ret[STORE_FACT_OF_ROW], struct fz_error *err)
 {
     FZ_CLEANUP(fz_arena_deinit) struct fz_arena arena = fz_arena_make(TEXTS_MEMORY);
     struct reading r = {.store = store, .places = places, .numbers = ret, .arena = &arena};
     int64_t from_ms = places->day * STORE_DAY_MS, step_ms = STORE_DAY_MS / PARTS_OF_DAY;
     enum fz_code code = FZ_OK;
-    for (int i = 0; i < STORE_FACT_TEXTS; i++)
+    for (int i = 0; i < STORE_FACT_OF_ROW; i++)
         memset(ret[i], 0, places->n * sizeof(*ret[i]));
     for (int i = 0; code == FZ_OK && i < PARTS_OF_DAY; i++)
         code = read_part(&r, from_ms + i * step_ms, from_ms + (i + 1) * step_ms, err);

@@ -1,5 +1,6 @@
 /*
- * What only the rows of reports say, as columns of sealed days: the numbers of their texts (store_terms.h).
+ * What only the rows of reports say, as columns of sealed days: the numbers of their texts (store_terms.h), and a few numbers as
+ * they are.
  *
  * Rows of facts have no such columns, so nothing of this is stored when a report is done. Sealing a day reads the texts of its
  * reports once, numbers them and stores them as blocks. A condition about one of these fields looks at the numbers in sealed
@@ -12,7 +13,11 @@
 #include "storage/store_query.h"
 #include "storage/store_terms.h"
 
-enum { STORE_FACT_TEXTS = 5, STORE_FACT_TEXT_FIRST = STORE_FACT_RELEASE };
+enum {
+    STORE_FACT_TEXTS = 5,
+    STORE_FACT_TEXT_FIRST = STORE_FACT_RELEASE,
+    STORE_FACT_OF_ROW = STORE_FACT_COLUMNS - STORE_FACT_TEXT_FIRST /* the texts, then numbers */
+};
 
 struct store_fact_text {
     enum store_field field;
@@ -39,12 +44,12 @@ struct store_fact_places {
     size_t n;
 };
 /*
- * Fill in the numbers of the texts that each fact's report has: 0 for none, and for a report that was deleted. Texts that are new
- * are added to the dictionary, so this is called outside of transactions.
+ * Fill in the numbers of the texts that each fact's report has, and its numbers: 0 for none, and for a report that was deleted.
+ * Texts that are new are added to the dictionary, so this is called outside of transactions.
  */
 FZ_MUST_CHECK enum fz_code store_fact_texts_read(struct store *store,
                                                  const struct store_fact_places *places,
-                                                 int64_t *ret[STORE_FACT_TEXTS],
+                                                 int64_t *ret[STORE_FACT_OF_ROW],
                                                  struct fz_error *err);
 
 #endif

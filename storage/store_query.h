@@ -89,7 +89,7 @@ enum store_field_type {
     STORE_FIELD_TYPE_OS,
     STORE_FIELD_TYPE_PART, /* a text to search in; a part has STORE_QUERY_PART_MIN characters or more */
     STORE_FIELD_TYPE_CHOICE, /* one of `choices`; value->number is its place in them, from 0 */
-    STORE_FIELD_TYPE_UUID,   /* 32 lower-case hex digits; with WILDCARD, a part of them */
+    STORE_FIELD_TYPE_UUID,   /* 32 lower-case hex digits; with WILDCARD, the first of them */
     STORE_FIELD_TYPE_NUMBER, /* value->number, 1 or more */
     STORE_FIELD_TYPE_TIME, /* value->number: Unix milliseconds, 1 or more; an unknown time meets no comparison */
     STORE_FIELD_TYPE_TAG /* the value of the tag condition->name; names are compared as with ANY_CASE */

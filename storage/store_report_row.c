@@ -62,14 +62,11 @@ tag_condition(struct store_sql *q, const struct store_condition *condition, cons
     }
 }
 
-static void
-image_condition(struct store_sql *q, const struct store_condition *condition, const char *alias)
+void
+store_report_image_sets(struct store_sql *q, const struct store_condition *condition)
 {
     static const char *const name[] = {"m.name"};
-    fz_buffer_printf(&q->text,
-                     "%simage_set IN (SELECT m.set_key FROM image_set_items m WHERE "
-                     "m.project_id = $1 AND (",
-                     alias);
+    fz_buffer_text(&q->text, "FROM image_set_items m WHERE m.project_id = $1 AND (");
     if (condition->field == STORE_FIELD_IMAGE)
         store_sql_match_known(q, condition, name, 1); /* what is NULL matches nothing here */
     for (size_t i = 0; condition->field == STORE_FIELD_UUID && i < condition->n_values; i++) {
@@ -83,7 +80,7 @@ image_condition(struct store_sql *q, const struct store_condition *condition, co
         store_sql_arg(q, ok ? sql_blob(fz_span_make(bytes, sizeof(uuid.bytes)))
                             : (struct sql_value){.kind = SQL_BAD});
     }
-    fz_buffer_text(&q->text, "))");
+    fz_buffer_char(&q->text, ')');
 }
 
 bool
@@ -157,7 +154,9 @@ store_report_condition(struct store_sql *q, const struct store_condition *condit
     if (field == STORE_FIELD_TAG) {
         tag_condition(q, condition, alias);
     } else if (field == STORE_FIELD_IMAGE || field == STORE_FIELD_UUID) {
-        image_condition(q, condition, alias);
+        fz_buffer_printf(&q->text, "%simage_set IN (SELECT m.set_key ", alias);
+        store_report_image_sets(q, condition);
+        fz_buffer_char(&q->text, ')');
     } else if (field == STORE_FIELD_CRASHED) {
         fz_buffer_printf(&q->text, "%stimestamp_ms > 0", alias);
         if (condition->op != STORE_OP_PRESENT) {

@@ -11,51 +11,6 @@
 
 enum { LIST_MAX = 1000, BATCH = 5000 };
 
-/* ---- cursors of all lists ---- */
-
-const char *
-store_cursor_make(struct fz_arena *arena, int64_t time_ms, const char *id)
-{
-    char plain[64];
-    int len = snprintf(plain, sizeof(plain), "%lld.%s", (long long)time_ms, id);
-    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text = fz_buffer_make(0);
-    fz_text_base64_append(&text, fz_span_make(plain, (size_t)len));
-    size_t n = text.len;
-    /* Without padding and with the URL alphabet (RFC 4648, 5): cursors go into query strings. */
-    while (n && text.data[n - 1] == '=')
-        n--;
-    char *cursor = text.failed ? NULL : fz_arena_text(arena, fz_span_make(text.data, n));
-    for (char *c = cursor; c && *c; c++)
-        *c = *c == '+' ? '-' : *c == '/' ? '_' : *c;
-    return cursor;
-}
-
-enum fz_code
-store_cursor_parse(const char *cursor, struct fz_arena *arena, int64_t *ret_time_ms, char *ret_id,
-                   struct fz_error *err)
-{
-    static const char message[] = "the cursor is not one of this list's";
-    struct fz_span plain = {NULL, 0};
-    /* Ours are shorter; a longer one is not worth decoding. */
-    if (strlen(cursor) > 100 ||
-        fz_text_base64_decode(fz_span_cstr(cursor), arena, &plain, NULL) != FZ_OK || plain.len == 0)
-        return fz_fail(err, FZ_E_MALFORMED, "%s", message);
-    const uint8_t *dot = memchr(plain.data, '.', plain.len);
-    /* A client may send anything: nothing of the text is trusted. */
-    size_t n_time = dot ? (size_t)(dot - plain.data) : plain.len;
-    size_t n_id = plain.len - n_time - (dot ? 1 : 0);
-    int64_t time_ms;
-    if (n_id == 0 || n_id >= STORE_ID_TEXT || memchr(plain.data, '\0', plain.len) ||
-        !fz_text_i64(fz_span_make(plain.data, n_time), &time_ms))
-        return fz_fail(err, FZ_E_MALFORMED, "%s", message);
-    memcpy(ret_id, plain.data + n_time + 1, n_id);
-    ret_id[n_id] = '\0';
-    *ret_time_ms = time_ms;
-    return FZ_OK;
-}
-
-/* ---- this one ---- */
-
 /* Lists by the time of the crash have cursors of their own: a cursor of the other kind would skip reports silently. */
 static const char CRASHED_MARK = 't';
 
@@ -130,27 +85,69 @@ put_hit(struct search *search, struct hit hit, struct fz_error *err)
     return FZ_OK;
 }
 
+static int
+compare_hits(const void *a, const void *b)
+{
+    const struct hit *x = a, *y = b;
+    int order = (x->time_ms > y->time_ms) - (x->time_ms < y->time_ms);
+    return order ? order : (x->key > y->key) - (x->key < y->key);
+}
+
+static void
+sort_hits(struct search *search)
+{
+    if (search->n)
+        qsort(search->hits, search->n, sizeof(*search->hits), compare_hits);
+    for (size_t i = 0; !search->is_rising && i < search->n / 2; i++) {
+        struct hit swapped = search->hits[i];
+        search->hits[i] = search->hits[search->n - 1 - i];
+        search->hits[search->n - 1 - i] = swapped;
+    }
+}
+
 /* ---- reports with facts ---- */
 
-/* In the order of the times of the crashes, which are in no fact. */
-static enum fz_code
-find_crashes(struct search *search, struct store_fact_query *facts, struct fz_error *err)
+static bool
+precedes(const struct search *search, const struct hit *a, const struct hit *b)
 {
-    static const char *const names[] = {"r.timestamp_ms", "f.report_key", NULL};
-    struct store_sql q;
-    struct sql_ints ints = {.n_columns = 0};
-    facts->needs_reports = true;
-    store_sql_init(&q, search->store, search->arena);
-    store_fact_query_from(facts, &q);
-    append_order(&q, search, "r.timestamp_ms", "r.key", search->most);
-    enum fz_code code = store_sql_done(&q, err);
-    if (code == FZ_OK)
-        code = sql_ints_open(search->store->sql, names, fz_buffer_cstr(&q.text), q.args, q.n_args,
-                             &ints, err);
-    for (int64_t row[2]; sql_ints_next(&ints, row, &code, err);)
-        code = put_hit(search, (struct hit){row[0], row[1]}, err);
-    sql_ints_close(&ints);
-    store_sql_deinit(&q);
+    int order = compare_hits(a, b);
+    return search->is_rising ? order < 0 : order > 0;
+}
+
+/*
+ * In the order of the times of the crashes. Facts are in another order, so all are looked at: the first ones of those that were
+ * seen so far are kept, and at times as many others.
+ */
+static enum fz_code
+scan_crashes(struct search *search, const struct store_fact_query *facts, struct fz_error *err)
+{
+    static const enum store_fact_column columns[] = {STORE_FACT_CRASHED, STORE_FACT_REPORT};
+    const struct store_fact_want want = {.columns = columns, .n_columns = FZ_ARRAY_LEN(columns)};
+    struct store_fact_scan *scan = NULL;
+    struct store_fact_batch batch;
+    struct hit last; /* as many are before it as are needed */
+    bool has_last = false;
+    enum fz_code code = store_fact_scan_open(facts, &want, &scan, err);
+    while (store_fact_scan_next(scan, &batch, &code, err)) {
+        for (size_t i = 0; code == FZ_OK && i < batch.n; i++) {
+            const struct hit hit = {
+                store_block_get(&batch.columns[STORE_FACT_CRASHED], batch.at[i]),
+                store_block_get(&batch.columns[STORE_FACT_REPORT], batch.at[i])};
+            if ((search->has_after && !precedes(search, &search->after, &hit)) ||
+                (has_last && !precedes(search, &hit, &last)))
+                continue;
+            code = put_hit(search, hit, err);
+            if (search->n < 2 * search->most)
+                continue;
+            sort_hits(search);
+            search->n = search->most;
+            last = search->hits[search->n - 1];
+            has_last = true;
+        }
+    }
+    store_fact_scan_close(scan);
+    sort_hits(search);
+    search->n = search->n < search->most ? search->n : search->most;
     return code;
 }
 
@@ -191,7 +188,7 @@ find_facts(struct search *search, struct fz_error *err)
         code = store_fact_query_plan(&facts, err);
     if (code != FZ_OK || facts.is_empty)
         return code;
-    return search->by_crash ? find_crashes(search, &facts, err) : scan_facts(search, &facts, err);
+    return search->by_crash ? scan_crashes(search, &facts, err) : scan_facts(search, &facts, err);
 }
 
 /* ---- reports by their rows ---- */
@@ -322,11 +319,15 @@ find_rows(struct search *search, bool all, struct fz_error *err)
 
 /* ---- both ---- */
 
+/* Those that an index of rows serves as well are left to it. */
 static bool
 is_about_facts(const struct store_query *query)
 {
     for (size_t i = 0; i < query->n; i++) {
         enum store_field field = query->conditions[i].field;
+        if ((field == STORE_FIELD_RUN || field == STORE_FIELD_CRASHED) &&
+            query->conditions[i].op == STORE_OP_PRESENT)
+            return true;
         if (field != STORE_FIELD_STATUS && field != STORE_FIELD_RECEIVED &&
             store_field_is_fact(field))
             return true;
@@ -334,30 +335,28 @@ is_about_facts(const struct store_query *query)
     return false;
 }
 
-static int
-compare_hits(const void *a, const void *b)
+/* In the order of the crashes, the rows of some days are anywhere in the index. */
+static bool
+is_by_crash_of_days(const struct search *search)
 {
-    const struct hit *x = a, *y = b;
-    int order = (x->time_ms > y->time_ms) - (x->time_ms < y->time_ms);
-    return order ? order : (x->key > y->key) - (x->key < y->key);
+    const struct store_query *query = search->query;
+    bool has_range = query->since_ms || query->until_ms;
+    for (size_t i = 0; i < query->n; i++)
+        has_range |= query->conditions[i].field == STORE_FIELD_RECEIVED;
+    return search->by_crash && has_range;
 }
 
 static enum fz_code
 find(struct search *search, struct fz_error *err)
 {
     enum fz_code code;
-    if (!is_about_facts(search->query))
+    if (!is_about_facts(search->query) && !is_by_crash_of_days(search))
         return find_rows(search, true, err);
     code = find_facts(search, err);
     if (code == FZ_OK && !needs_issue(search->query))
         code = find_rows(search, false, err);
-    if (code == FZ_OK && search->n)
-        qsort(search->hits, search->n, sizeof(*search->hits), compare_hits);
-    for (size_t i = 0; !search->is_rising && i < search->n / 2; i++) {
-        struct hit swapped = search->hits[i];
-        search->hits[i] = search->hits[search->n - 1 - i];
-        search->hits[search->n - 1 - i] = swapped;
-    }
+    if (code == FZ_OK)
+        sort_hits(search);
     return code;
 }
 

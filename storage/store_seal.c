@@ -72,11 +72,11 @@ find_changed(struct sealing *s, int64_t now_ms, bool *ret_found, struct fz_error
     return code;
 }
 
-/* A day that has no texts of its reports, since a version before has sealed it; the newest one. */
+/* A day that has not all columns, since a version before has sealed it; the newest one. */
 static enum fz_code
 find_old(struct sealing *s, bool *ret_found, struct fz_error *err)
 {
-    const struct sql_value args[] = {sql_int(STORE_FACT_TEXT_FIRST)};
+    const struct sql_value args[] = {sql_int(STORE_FACT_COLUMNS - 1)};
     FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
     enum fz_code code =
         sql_query(s->store->sql,
@@ -346,18 +346,18 @@ make_tags(const struct sealing *s, struct columns *columns, struct fz_error *err
 static enum fz_code
 make_texts(const struct sealing *s, struct columns *columns, struct fz_error *err)
 {
-    int64_t *arrays[STORE_FACT_TEXTS] = {NULL};
+    int64_t *arrays[STORE_FACT_OF_ROW] = {NULL};
     const struct store_fact_places places = {.project_id = s->project_id,
                                              .day = s->day,
                                              .received_ms = s->keys[0],
                                              .report_keys = s->keys[1],
                                              .n = s->n};
-    enum fz_code code = make_arrays(arrays, STORE_FACT_TEXTS, s->n, err);
+    enum fz_code code = make_arrays(arrays, STORE_FACT_OF_ROW, s->n, err);
     if (code == FZ_OK)
         code = store_fact_texts_read(s->store, &places, arrays, err);
-    for (int i = 0; code == FZ_OK && i < STORE_FACT_TEXTS; i++)
+    for (int i = 0; code == FZ_OK && i < STORE_FACT_OF_ROW; i++)
         store_block_encode(arrays[i], s->n, &columns->blocks[STORE_FACT_TEXT_FIRST + i]);
-    drop_arrays(arrays, STORE_FACT_TEXTS);
+    drop_arrays(arrays, STORE_FACT_OF_ROW);
     return code;
 }
 

@@ -169,7 +169,7 @@ make_choice(const struct store_field_row *row, const struct query_piece *piece,
                       row->name, SHOWN, piece->text, row->choices, fz_suggest_question(&suggest));
 }
 
-/* The hex digits of a UUID, or with a star a part of them. */
+/* The hex digits of a UUID, or with a star the beginning of them: ids are found by an index. */
 static enum fz_code
 make_uuid(const struct store_field_row *row, const struct query_piece *piece, enum store_op op,
           struct store_query_value *ret, struct query_build *build, struct fz_error *err)
@@ -180,6 +180,10 @@ make_uuid(const struct store_field_row *row, const struct query_piece *piece, en
     if (op != STORE_OP_WILDCARD && !fz_uuid_parse(fz_span_cstr(piece->text), &uuid))
         return fz_fail_at(err, FZ_E_MALFORMED, piece->offset, "%s: '%.*s' is not a UUID", row->name,
                           SHOWN, piece->text);
+    if (piece->any_before)
+        return fz_fail_at(err, FZ_E_MALFORMED, piece->offset,
+                          "%s: only its beginning is looked for, as in %s:8c1f*", row->name,
+                          row->name);
     if (op != STORE_OP_WILDCARD) {
         fz_uuid_format(&uuid, digits);
         n = strlen(digits);

@@ -118,6 +118,27 @@ make_row_values(struct list_case *m, struct values *v)
     add_fact(m, STORE_FIELD_ID, NULL, m->id, 0);
 }
 
+/* Two images at most, the second one with either of two UUIDs. */
+static void
+make_images(struct list_case *m, struct store_report_done *done)
+{
+    static const struct store_image images[][2] = {
+        {{{{0x4c, 0x4c, 1}}, "Shop"}, {{{0x5a, 2}}, "libCart.dylib"}},
+        {{{{0x4c, 0x4c, 1}}, "Shop"}, {{{0x5a, 3}}, "libCart.dylib"}},
+        {{{{0x77, 4}}, NULL}, {{{0x5a, 3}}, "libCart.dylib"}}};
+    static const char *const uuids[][2] = {
+        {"4c4c0100000000000000000000000000", "5a020000000000000000000000000000"},
+        {"4c4c0100000000000000000000000000", "5a030000000000000000000000000000"},
+        {"77040000000000000000000000000000", "5a030000000000000000000000000000"}};
+    uint32_t set = pick(FZ_ARRAY_LEN(images));
+    done->images = images[set];
+    done->n_images = pick(3);
+    for (size_t i = 0; i < done->n_images; i++) {
+        add_fact(m, STORE_FIELD_IMAGE, NULL, images[set][i].name, 0);
+        add_fact(m, STORE_FIELD_UUID, NULL, uuids[set][i], 0);
+    }
+}
+
 static void
 finish(struct contract *c, struct list_case *m, const struct store_job *job)
 {
@@ -131,7 +152,7 @@ finish(struct contract *c, struct list_case *m, const struct store_job *job)
     uint32_t top = pick(FZ_ARRAY_LEN(functions)), other = pick(FZ_ARRAY_LEN(functions));
     char stack[32];
     make_values(m, &v);
-    done.timestamp_ms = pick(3) ? m->received_ms - 1 - pick(5) : 0;
+    done.timestamp_ms = pick(3) ? m->received_ms - 1 - pick(5) * (int64_t)DAY : 0;
     add_fact(m, STORE_FIELD_STATUS, NULL, store_report_status_name(done.status), 0);
     add_fact(m, STORE_FIELD_FUNCTION, NULL, put(&v, "top_function", functions[top]), 0);
     add_fact(m, STORE_FIELD_FILE, NULL, put(&v, "top_file", files[top]), 0);
@@ -158,6 +179,8 @@ finish(struct contract *c, struct list_case *m, const struct store_job *job)
     m->n_row = m->n;
     make_row_values(m, &v);
     add_fact(m, STORE_FIELD_CRASHED, NULL, NULL, done.timestamp_ms);
+    m->crashed_ms = done.timestamp_ms;
+    make_images(m, &done);
     v.pairs[v.n] = NULL;
     done.values = contract_values(c, v.pairs);
     assert_ok(c, store_job_finish_report(c->store, job, &done, &c->err));
@@ -266,6 +289,11 @@ const char *const list_case_words[] = {
     "has:user", "has:device", "has:exception", "has:reason", "has:tag.plan", "tag.PLAN:a=*", "-has:tag.channel", "tag.plan:*r*", "os_build:22B83", "-os_build:22*",
     "release:shop*", "-has:release", "release:shop@4.10", "-release:shop@4.10", "release:shop@9", "has:os_build", "code:kern*",
     "code:=kern_invalid_address", "-has:code", "-code:0x8BADF00D", "-has:mach", "has:format", "mach:exc_bad_access", "run:run-1", "-run:run-1", "format:framezero",
+    "has:run", "-has:run", "run:run-*", "-run:*-2", "-run:run-1,run-2", "image:shop", "image:=libCart.dylib", "image:lib*,x",
+    "-image:shop", "-image:*cart*", "has:image", "-has:image", "uuid:4C4C0100-0000-0000-0000-000000000000",
+    "-uuid:5a030000000000000000000000000000", "uuid:77040000000000000000000000000000", "-uuid:00000000000000000000000000000001",
+    "id:1*,a*", "-id:0*", "has:crashed", "crashed:<2026-11-10", "crashed:<=2026-11-12", "-crashed:>=2026-11-05",
+    "-crashed:<2026-11-03",
     "-format:framezero", "issue:1", "-issue:1,2", "has:issue", "-has:issue", "is:open", "is:resolved",
     "-is:resolved", "is:new", "is:unassigned", "assignee:ann", "-has:assignee", "first_seen:>2026-10-26",
     "seen:<7d", "since:14d", "until:2026-11-10", "received:>=2026-11-01", "-received:>2026-11-05",
@@ -300,6 +328,7 @@ matches(const struct store_query *query, const struct list_case *m)
 
 /* ---- reports ---- */
 
+/* Newest first. */
 static int
 compare_made(const void *a, const void *b)
 {
@@ -309,20 +338,44 @@ compare_made(const void *a, const void *b)
     return (int)((*y)->order - (*x)->order);
 }
 
+static int
+compare_crashed(const void *a, const void *b)
+{
+    const struct list_case *const *x = a, *const *y = b;
+    if ((*x)->crashed_ms != (*y)->crashed_ms)
+        return (*x)->crashed_ms < (*y)->crashed_ms ? 1 : -1;
+    return (int)((*y)->order - (*x)->order);
+}
+
+static void
+sort_made(const struct list_case **list, size_t n, enum store_report_order order)
+{
+    bool by_crash = order == STORE_CRASHED_FIRST_FIRST || order == STORE_CRASHED_LAST_FIRST;
+    qsort(list, n, sizeof(list[0]), by_crash ? compare_crashed : compare_made);
+    if (order == STORE_NEWEST_FIRST || order == STORE_CRASHED_LAST_FIRST)
+        return;
+    for (size_t i = 0; i < n / 2; i++) {
+        const struct list_case *swapped = list[i];
+        list[i] = list[n - 1 - i];
+        list[n - 1 - i] = swapped;
+    }
+}
+
 static void
 check_reports(struct contract *c, struct list_case *all, const struct store_query *query,
               const char *text)
 {
     const struct list_case *want[REPORTS];
     size_t n_want = 0, at = 0;
-    const struct store_report_search search = {.query = query};
+    const struct store_report_search search = {.query = query,
+                                               .order = (enum store_report_order)pick(4)};
     struct store_page page = {.limit = 1 + pick(60)};
     uint64_t count = 0;
     for (int i = 0; i < REPORTS; i++) {
         if (!all[i].is_deleted && matches(query, &all[i]))
             want[n_want++] = &all[i];
     }
-    qsort(want, n_want, sizeof(want[0]), compare_made);
+    sort_made(want, n_want, search.order);
     do {
         struct store_report *reports;
         page.cursor = page.next;

@@ -7,7 +7,7 @@
 #include "contract.h"
 #include "server/query/query.h"
 
-enum { LIST_CASE_REPORTS = 160, LIST_CASE_FACTS = 48 };
+enum { LIST_CASE_REPORTS = 160, LIST_CASE_FACTS = 56 };
 
 /* 2026-11-23T03:00:00Z */
 extern const int64_t list_case_now;
@@ -15,7 +15,7 @@ extern const int64_t list_case_now;
 /* What was stored of a report, as facts of a query. */
 struct list_case {
     char id[STORE_ID_TEXT];
-    int64_t received_ms, issue, variant, order;
+    int64_t received_ms, crashed_ms, issue, variant, order;
     const char *user, *version, *os_name, *os_version;
     struct query_fact facts[LIST_CASE_FACTS];
     size_t n;

@@ -215,6 +215,8 @@ static const struct {
     {"uuid:4c4c", 5, "uuid: '4c4c' is not a UUID"},
     {"id:xyz*", 3, "id: 'xyz' is not a part of a UUID"},
     {"id:-*", 3, "id: no hex digit"},
+    {"id:*8c1f*", 3, "id: only its beginning is looked for, as in id:8c1f*"},
+    {"id:*8c1f", 3, "id: only its beginning is looked for, as in id:8c1f*"},
     {"issue:0", 6, "issue: '0' is not a number from 1 on"},
     {"issue:0x10", 6, "issue: '0x10' is not a number from 1 on"},
     {"issue:99999999999999999999", 6, "issue: '99999999999999999999' is not a number from 1 on"},

@@ -54,7 +54,7 @@ def conditions():
             yield f"{key}:={value}" if key in ("function", "file", "reason") else None
         if "*" in operators:
             yield f"{key}:{beginning}*"
-            yield f"{key}:*{beginning.strip('-[/')}*" if key != "tag" else None
+            yield f"{key}:*{beginning.strip('-[/')}*" if key not in ("tag", "id") else None
         if "<" in operators:
             yield f"{key}:>={value}"
             yield f"{key}:<{value}"
