@@ -134,7 +134,7 @@ static const struct store_field_row rows[] = {
     [STORE_FIELD_RUN] = {.name = "run",
                          .alias = "run_id",
                          .plain = STORE_OP_EQUAL,
-                         .ops = NAMES,
+                         .ops = 1u << STORE_OP_EQUAL | 1u << STORE_OP_PRESENT,
                          .help = "id of the app's run"},
     [STORE_FIELD_IMAGE] = {.name = "image",
                            .plain = STORE_OP_ANY_CASE,

@@ -325,8 +325,9 @@ is_about_facts(const struct store_query *query)
 {
     for (size_t i = 0; i < query->n; i++) {
         enum store_field field = query->conditions[i].field;
-        if ((field == STORE_FIELD_RUN || field == STORE_FIELD_CRASHED) &&
-            query->conditions[i].op == STORE_OP_PRESENT)
+        bool is_image = field == STORE_FIELD_IMAGE || field == STORE_FIELD_UUID;
+        bool may_be_known = field == STORE_FIELD_RUN || field == STORE_FIELD_CRASHED;
+        if (is_image || (may_be_known && query->conditions[i].op == STORE_OP_PRESENT))
             return true;
         if (field != STORE_FIELD_STATUS && field != STORE_FIELD_RECEIVED &&
             store_field_is_fact(field))

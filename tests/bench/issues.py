@@ -214,6 +214,31 @@ def fill_versions(to, maker, texts):
              for i in range(DAYS) for k, v in enumerate(maker.versions)))
 
 
+def fill_images(to, maker, texts):
+    """A set of images for each version and system: the app's own and two of the system. {(version, system): key}"""
+    sets = {pair: 1 + i for i, pair in enumerate(itertools.product(maker.versions, maker.systems))}
+
+    def uuid(name, text):
+        known = {("Shop", "6.5"): "4c4c442e55553144a1387743844373d8"}.get((name, text))
+        return bytes.fromhex(known) if known else hashlib.md5(f"{name} {text}".encode()).digest()
+
+    def images(version, system):
+        return (("Shop", texts[version][0]), ("UIKitCore", texts[system][1]), ("libsystem_kernel.dylib", texts[system][1]))
+
+    to.fill("image_sets", ("key", "project_id", "sha256"),
+            ((key, maker.project, hashlib.sha256(b"i%d" % key).hexdigest()) for key in sets.values()))
+    to.fill("image_set_items", ("project_id", "set_key", "uuid", "name"),
+            ((maker.project, key, uuid(*image), image[0]) for pair, key in sets.items() for image in images(*pair)))
+    return sets
+
+
+def crash_times(maker):
+    """How long before its report each crash was: minutes as a rule, days for one of twenty; unknown for one of a hundred."""
+    rng = random.Random(3)
+    for i in range(maker.n):
+        yield None if i % 100 == 99 else int(rng.expovariate(1 / (5 * DAY if i % 20 == 0 else 600000)))
+
+
 def fill(to, maker):
     to.start()
     maker.make_terms()
@@ -269,13 +294,16 @@ def fill(to, maker):
     builds = {system: f"{19 + i // 5}{'ABCDE'[i % 5]}150" for i, system in enumerate(maker.systems)}
     codes = [("EXC_BAD_ACCESS", "KERN_INVALID_ADDRESS"), ("EXC_BAD_ACCESS", "KERN_PROTECTION_FAILURE"),
              ("EXC_BREAKPOINT", "EXC_ARM_BREAKPOINT"), ("EXC_CRASH", None)]
+    sets = fill_images(to, maker, texts)
     to.fill("reports", ("key", "project_id", "id", "body_sha256", "transient", "status", "format", "received_ms", "timestamp_ms",
                         "n_processed", "is_grouped", "kind", "app_version", "device_model", "os_name", "os_version", "user_id", "release", "os_build", "mach",
-                        "code"),
-            ((row[2], project, f"{row[2]:032x}", f"{row[2]:064x}", 0, "symbolicated", "framezero", row[1], row[1] - 1000, 1, 1,
+                        "code", "image_set", "run_id"),
+            ((row[2], project, f"{row[2]:032x}", f"{row[2]:064x}", 0, "symbolicated", "framezero", row[1], 0 if delay is None else row[1] - delay,
+              1, 1,
               "crash", texts[row[5]][0], texts[row[7]][0], "iOS", texts[row[6]][1], texts[row[4]][0],
-              "com.acme.shop@" + "+".join(texts[row[5]]), builds[row[6]], *codes[row[2] % 4])
-             for row in maker.facts()))
+              "com.acme.shop@" + "+".join(texts[row[5]]), builds[row[6]], *codes[row[2] % 4], sets[row[5], row[6]],
+              None if row[2] % 4 else f"r-{row[2]}")
+             for row, delay in zip(maker.facts(), crash_times(maker))))
     to.fill("fact_tags", ("term_id", "received_ms", "report_key", "project_id"),
             ((maker.tags[row[2] % 5 == 0], row[1], row[2], project) for row in maker.facts() if row[2] % 3 == 0))
     to.finish()

@@ -289,7 +289,7 @@ const char *const list_case_words[] = {
     "has:user", "has:device", "has:exception", "has:reason", "has:tag.plan", "tag.PLAN:a=*", "-has:tag.channel", "tag.plan:*r*", "os_build:22B83", "-os_build:22*",
     "release:shop*", "-has:release", "release:shop@4.10", "-release:shop@4.10", "release:shop@9", "has:os_build", "code:kern*",
     "code:=kern_invalid_address", "-has:code", "-code:0x8BADF00D", "-has:mach", "has:format", "mach:exc_bad_access", "run:run-1", "-run:run-1", "format:framezero",
-    "has:run", "-has:run", "run:run-*", "-run:*-2", "-run:run-1,run-2", "image:shop", "image:=libCart.dylib", "image:lib*,x",
+    "has:run", "-has:run", "-run:run-1,run-2", "image:shop", "image:=libCart.dylib", "image:lib*,x",
     "-image:shop", "-image:*cart*", "has:image", "-has:image", "uuid:4C4C0100-0000-0000-0000-000000000000",
     "-uuid:5a030000000000000000000000000000", "uuid:77040000000000000000000000000000", "-uuid:00000000000000000000000000000001",
     "id:1*,a*", "-id:0*", "has:crashed", "crashed:<2026-11-10", "crashed:<=2026-11-12", "-crashed:>=2026-11-05",

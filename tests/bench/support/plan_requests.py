@@ -26,7 +26,7 @@ VALUES = {
     "kind": ("crash", None), "format": ("framezero", "frame"), "exception": ("NS7Exception", "NS1"), "signal": ("SIGSEGV", "SIG"),
     "mach": ("EXC_BAD_ACCESS", "EXC_"), "code": ("KERN_INVALID_ADDRESS", "KERN_"), "function": ("Screen17", "-[Screen17"),
     "file": ("Screen17", "/src/Screen1"), "reason": ("selector", "unrecognized"), "text": ('"unrecognized selector"', None),
-    "user": ("user-000017", "user-0000"), "tag": ("channel=store", "channel=st"), "run": ("r-1", "r-"), "image": ("Shop", "Sh"),
+    "user": ("user-000017", "user-0000"), "tag": ("channel=store", "channel=st"), "run": ("r-8", "r-"), "image": ("Shop", "Sh"),
     "uuid": ("4c4c442e55553144a1387743844373d8", None), "id": (f"{77:032x}", f"{77:032x}"[:31]), "received": ("24h", None),
     "crashed": ("24h", None), "variant": ("7", None), "issue": ("7", None), "is": ("open", None), "assignee": ("ann", "an"),
     "first_seen": ("7d", None), "last_seen": ("7d", None), "introduced": ("6.5", "6."), "fixed": ("6.5", "6."),
