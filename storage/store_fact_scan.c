@@ -42,16 +42,15 @@ struct store_fact_scan {
     struct sql_rows rows;
     size_t end_day;
     bool reads[STORE_FACT_COLUMNS];
-    bool reads_all; /* what was in memory is there no more */
-    bool has_row;   /* its current row is still to be used */
-    bool is_reading, has_ended;
-    bool is_held; /* the batch is of columns in `kept` */
+    bool reads_all;                      /* what was in memory is there no more */
+    bool has_row;                        /* its current row is still to be used */
+    bool is_reading, has_ended, is_held; /* held: the batch is of columns in `kept` */
     struct store_fact_gap gap;
     /* The batch. */
     struct store_block columns[STORE_FACT_COLUMNS];
     struct store_fact_kept *kept[STORE_FACT_COLUMNS]; /* held while they are in `columns` */
     uint32_t *at, *tag_starts;                        /* owned */
-    size_t room_at, room_tags;
+    size_t room_at, room_tags, n_others;
     int64_t damaged; /* a day whose columns cannot be read; -1 = none */
 };
 
@@ -300,14 +299,15 @@ use_columns(struct store_fact_scan *scan, const struct day_columns *day, size_t 
     }
     scan->at = at;
     find_range(scan, n, &from, &to);
-    for (size_t i = from; i < to; i++)
-        at[i - from] = (uint32_t)i;
-    n = to - from;
+    for (n = 0; from + n < to; n++)
+        at[n] = (uint32_t)(from + n);
     if (scan->want.counted_only)
         n = store_fact_filter_flagged(&scan->columns[STORE_FACT_COUNTED], at, n);
     if (scan->want.kept_only)
         n = store_fact_filter_flagged(&scan->columns[STORE_FACT_REPORT], at, n);
+    scan->n_others += n;
     n = store_fact_filter_apply(&scan->filter, scan->columns, scan->tag_starts, at, n);
+    scan->n_others -= n;
     for (size_t i = 0; scan->is_falling && i < n / 2; i++) {
         uint32_t first = at[i];
         at[i] = at[n - 1 - i];
@@ -452,8 +452,8 @@ store_fact_scan_next(struct store_fact_scan *scan, struct store_fact_batch *ret,
                      struct fz_error *err)
 {
     size_t n = 0;
-    if (*code != FZ_OK)
-        return false; /* It may not have been opened. */
+    if (*code != FZ_OK) /* it may not have been opened */
+        return false;
     while (*code == FZ_OK && n == 0) {
         scan->is_held = false;
         if (scan->gap.is_open)
@@ -466,7 +466,7 @@ store_fact_scan_next(struct store_fact_scan *scan, struct store_fact_batch *ret,
                            scan->is_falling ? scan->from_ms : scan->to_ms, code, err))
             break;
     }
-    *ret = (struct store_fact_batch){.n = n, .at = scan->at, .columns = scan->columns};
+    *ret = (struct store_fact_batch){n, scan->at, scan->columns, scan->n_others};
     return *code == FZ_OK && n > 0;
 }
 

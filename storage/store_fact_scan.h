@@ -37,6 +37,7 @@ struct store_fact_batch {
     const uint32_t *at; /* places in the columns */
     /* Those that are wanted. STORE_FACT_RECEIVED is received_ms; STORE_FACT_REPORT is 0 or negative if the report was deleted. */
     const struct store_block *columns;
+    size_t n_others; /* facts of sealed days until now that do not meet the conditions */
 };
 
 /* A batch that another thread reads while the scan goes on. It holds its columns: they stay when the day is dropped from memory. */
@@ -66,5 +67,14 @@ uint64_t store_fact_scan_expects(const struct store_fact_scan *scan);
 bool store_fact_scan_lend(struct store_fact_scan *scan, const struct store_fact_batch *batch,
                           struct store_fact_lent *ret);
 void store_fact_scan_close(struct store_fact_scan *scan);
+
+/*
+ * Do all facts that count meet the conditions, so that counts of all time can be used instead? After store_fact_query_plan().
+ * False also where it is not known, as among few facts, which are counted as fast (store_fact_all.c).
+ */
+FZ_MUST_CHECK enum fz_code store_fact_query_is_of_all(const struct store_fact_query *facts,
+                                                      bool *ret, struct fz_error *err);
+/* It is looked for among so many sealed facts or more; 0 = the default. */
+void store_set_all_from(struct store *store, uint64_t facts);
 
 #endif

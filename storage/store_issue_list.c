@@ -91,14 +91,14 @@ tally(struct store_tally *t, const struct store_issue_search *search, bool *ret_
     enum fz_code code =
         store_fact_query_make(t->store, t->project_id, search->query, false, t->arena, &facts, err);
     *ret_all_time = code == FZ_OK && !store_fact_query_has_any(&facts);
+    if (code == FZ_OK && !*ret_all_time)
+        code = store_fact_query_plan(&facts, err);
+    if (code == FZ_OK && !*ret_all_time)
+        code = store_fact_query_is_of_all(&facts, ret_all_time, err);
     if (code == FZ_OK)
         code = store_tally_issues(t, search->query, *ret_all_time, err);
-    if (code != FZ_OK)
-        return code;
-    if (!*ret_all_time) {
-        code = store_fact_query_plan(&facts, err);
+    if (code != FZ_OK || !*ret_all_time)
         return code == FZ_OK ? store_tally_facts(t, &facts, err) : code;
-    }
     if (search->sort == STORE_ISSUES_BY_USERS)
         code = store_tally_newest(t, err);
     if (code == FZ_OK && search->sort == STORE_ISSUES_BY_TREND)

@@ -292,7 +292,7 @@ const char *const list_case_words[] = {
     "has:run", "-has:run", "-run:run-1,run-2", "image:shop", "image:=libCart.dylib", "image:lib*,x",
     "-image:shop", "-image:*cart*", "has:image", "-has:image", "uuid:4C4C0100-0000-0000-0000-000000000000",
     "-uuid:5a030000000000000000000000000000", "uuid:77040000000000000000000000000000", "-uuid:00000000000000000000000000000001",
-    "id:1*,a*", "-id:0*", "has:crashed", "crashed:<2026-11-10", "crashed:<=2026-11-12", "-crashed:>=2026-11-05",
+    "id:1*,a*", "-id:0*", "has:crashed", "arch:arm64,x86_64", "has:arch", "app:com.acme.shop has:arch", "crashed:<2026-11-10", "crashed:<=2026-11-12", "-crashed:>=2026-11-05",
     "-crashed:<2026-11-03",
     "-format:framezero", "issue:1", "-issue:1,2", "has:issue", "-has:issue", "is:open", "is:resolved",
     "-is:resolved", "is:new", "is:unassigned", "assignee:ann", "-has:assignee", "first_seen:>2026-10-26",

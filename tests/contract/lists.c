@@ -98,6 +98,7 @@ test_shared(void **state)
     store_set_fact_cache(c->store, cache);
     store_set_share_from(c->store, 1);
     store_set_table_from(c->store, 3); /* that is some issues */
+    store_set_all_from(c->store, 1);
     check_sealed(c, QUERIES / 4);
     store_set_fact_cache(c->store, NULL);
 }
