@@ -421,8 +421,11 @@ store_retention_estimate(struct store *store, struct store_retention_plan *plan,
         return FZ_OK;
     enum fz_code code = store_use_noted(store, plan->project_id, &plan->use, &is_noted, err);
     if (code == FZ_OK && !is_noted)
+        /* No sweep has noted it yet, so none has deleted reports, which issues would still count. */
         code = sql_number(store->sql,
-                          "SELECT count(*) FROM reports WHERE project_id = $1 AND transient = 0",
+                          "SELECT CAST((SELECT coalesce(sum(n_reports), 0) FROM issues WHERE "
+                          "project_id = $1) + (SELECT count(*) FROM reports WHERE project_id = $1 "
+                          "AND is_grouped = 0 AND transient = 0) AS bigint)",
                           &project, 1, &n, NULL, err);
     if (code == FZ_OK && !is_noted)
         code = store_use_read(store, plan->project_id, &plan->sample, (uint64_t)n, &plan->use, err);

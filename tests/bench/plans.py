@@ -34,11 +34,6 @@ SMALL = {
 }
 
 
-# Requests that read a whole table, and why that is so. One that does not any more is a failure, too: it leaves this list.
-OPPOSITE = "nearly all reports are so, and nothing but their rows says it"
-KNOWN = {}
-
-
 class Rules:
     """What is wrong with a plan."""
 
@@ -117,24 +112,14 @@ def show(plans, times):
         print(f"{name:60} p50 {p50:7.1f} p99 {p99:7.1f} ms, {n:3} statements: {parts}")
 
 
-def judge(wrong, requests):
-    """Print what is not known; is there any?"""
-    failed, seen = False, set()
+def judge(wrong):
+    """Print what is wrong; is anything?"""
     for what, found in wrong.items():
         names = {}
         for name, text in found:
-            known = next((pattern for pattern in KNOWN if re.fullmatch(pattern, name)), None)
-            seen.add(known)
-            if not known:
-                names.setdefault(name, text)
-        if names:
-            failed = True
-            print(f"plans: {what}: {', '.join(names)}\n  {next(iter(names.values()))[:2000]}", file=sys.stderr)
-    for pattern in KNOWN.keys() - seen:
-        if any(re.fullmatch(pattern, name) for name, _ in requests):
-            failed = True
-            print(f"plans: {pattern} reads no whole table any more; take it out of KNOWN", file=sys.stderr)
-    return failed
+            names.setdefault(name, text)
+        print(f"plans: {what}: {', '.join(names)}\n  {next(iter(names.values()))[:2000]}", file=sys.stderr)
+    return bool(wrong)
 
 
 def shrink(days):
@@ -181,7 +166,7 @@ def run(options):
     if options.json:
         rows = [{"query": name, "plan": plans[name][1], "statements": plans[name][0], "times_ms": times.get(name)} for name in plans]
         pathlib.Path(options.json).write_text(json.dumps(rows, indent=1) + "\n")
-    return 1 if judge(wrong, requests) or not plans else 0
+    return 1 if judge(wrong) or not plans else 0
 
 
 def main():
