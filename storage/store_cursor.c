@@ -1,4 +1,5 @@
 /* Cursors of lists: a time, and what distinguishes rows of the same time, so that a list goes on after the row that was last. */
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -44,4 +45,28 @@ store_cursor_parse(const char *cursor, struct fz_arena *arena, int64_t *ret_time
     ret_id[n_id] = '\0';
     *ret_time_ms = time_ms;
     return FZ_OK;
+}
+
+const char *
+store_cursor_of_key(struct fz_arena *arena, char mark, int64_t time_ms, int64_t key)
+{
+    const char *text = fz_arena_printf(arena, "%" PRId64, key);
+    const char *cursor = text ? store_cursor_make(arena, time_ms, text) : NULL;
+    return cursor && mark ? fz_arena_printf(arena, "%c%s", mark, cursor) : cursor;
+}
+
+enum fz_code
+store_cursor_read_key(const char *cursor, char mark, struct fz_arena *arena, int64_t *ret_time_ms,
+                      int64_t *ret_key, struct fz_error *err)
+{
+    static const char message[] = "the cursor is not one of this list's";
+    char key[STORE_ID_TEXT];
+    /* Base64 of a digit or a minus sign never begins with a lower-case letter. */
+    bool is_marked = *cursor >= 'a' && *cursor <= 'z';
+    if (is_marked != (mark != 0) || (is_marked && *cursor != mark))
+        return fz_fail(err, FZ_E_MALFORMED, "%s", message);
+    enum fz_code code = store_cursor_parse(cursor + is_marked, arena, ret_time_ms, key, err);
+    if (code == FZ_OK && !fz_text_i64(fz_span_cstr(key), ret_key))
+        code = fz_fail(err, FZ_E_MALFORMED, "%s", message);
+    return code;
 }

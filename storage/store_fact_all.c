@@ -15,7 +15,10 @@ store_set_all_from(struct store *store, uint64_t facts)
     store->all_from = facts;
 }
 
-/* Facts that meet the conditions; 0 = others do not, or there are few. */
+/*
+ * Facts that meet the conditions; 0 = others do not, or there are few. Where days are not sealed, rows are read: as many as are
+ * counted without this, so it is left to lists of which most facts are in columns.
+ */
 static enum fz_code
 count(const struct store_fact_query *facts, uint64_t *ret, struct fz_error *err)
 {

@@ -273,5 +273,10 @@ const char *store_cursor_make(struct fz_arena *arena, int64_t time_ms, const cha
 FZ_MUST_CHECK enum fz_code store_cursor_parse(const char *cursor, struct fz_arena *arena,
                                               int64_t *ret_time_ms, char *ret_id,
                                               struct fz_error *err);
+/* The same of rows that have a time and a key. `mark` is a lower-case letter that only cursors of this order begin with; 0 = none. */
+const char *store_cursor_of_key(struct fz_arena *arena, char mark, int64_t time_ms, int64_t key);
+FZ_MUST_CHECK enum fz_code store_cursor_read_key(const char *cursor, char mark,
+                                                 struct fz_arena *arena, int64_t *ret_time_ms,
+                                                 int64_t *ret_key, struct fz_error *err);
 
 #endif

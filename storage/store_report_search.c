@@ -11,7 +11,7 @@
 
 enum { LIST_MAX = 1000, BATCH = 5000 };
 
-/* Lists by the time of the crash have cursors of their own: a cursor of the other kind would skip reports silently. */
+/* Of cursors of lists by the time of the crash: a cursor of the other kind would skip reports silently. */
 static const char CRASHED_MARK = 't';
 
 /* A report's place in the list. */
@@ -31,34 +31,6 @@ struct search {
     struct hit *hits;
     size_t n, room;
 };
-
-/* ---- cursors ---- */
-
-static enum fz_code
-read_cursor(struct search *search, const char *cursor, struct fz_error *err)
-{
-    char key[STORE_ID_TEXT];
-    if (!cursor)
-        return FZ_OK;
-    /* Base64 of a digit or a minus sign never begins with this letter. */
-    if ((*cursor == CRASHED_MARK) != search->by_crash)
-        return fz_fail(err, FZ_E_MALFORMED, "the cursor is not one of this list's");
-    cursor += search->by_crash;
-    enum fz_code code = store_cursor_parse(cursor, search->arena, &search->after.time_ms, key, err);
-    if (code == FZ_OK && !fz_text_i64(fz_span_cstr(key), &search->after.key))
-        code = fz_fail(err, FZ_E_MALFORMED, "the cursor is not one of this list's");
-    search->has_after = code == FZ_OK;
-    return code;
-}
-
-static const char *
-make_cursor(const struct search *search, const struct hit *last)
-{
-    const char *key = fz_arena_printf(search->arena, "%" PRId64, last->key);
-    const char *cursor = key ? store_cursor_make(search->arena, last->time_ms, key) : NULL;
-    return cursor && search->by_crash ? fz_arena_printf(search->arena, "%c%s", CRASHED_MARK, cursor)
-                                      : cursor;
-}
 
 /* Append the cursor's condition, the order and the limit. */
 static void
@@ -407,14 +379,20 @@ store_report_search(struct store *store, int64_t project_id,
         /* One more shows that there is another page. */
         .most = page->limit + 1,
         .arena = arena};
-    enum fz_code code = read_cursor(&s, page->cursor, err);
+    char mark = s.by_crash ? CRASHED_MARK : 0;
+    enum fz_code code = FZ_OK;
+    s.has_after = page->cursor != NULL;
+    if (page->cursor)
+        code =
+            store_cursor_read_key(page->cursor, mark, arena, &s.after.time_ms, &s.after.key, err);
     if (code == FZ_OK)
         code = find(&s, err);
     if (code != FZ_OK)
         return code;
     size_t n = s.n < page->limit ? s.n : page->limit;
-    const char *next = s.n > n ? make_cursor(&s, &s.hits[n - 1]) : NULL;
-    if (s.n > n && !next)
+    const struct hit *last = s.n > n ? &s.hits[n - 1] : NULL;
+    const char *next = last ? store_cursor_of_key(arena, mark, last->time_ms, last->key) : NULL;
+    if (last && !next)
         return fz_arena_fail(arena, err);
     code = read_reports(&s, n, ret, &page->n, err);
     if (code == FZ_OK)

@@ -28,6 +28,8 @@ extern const char *const list_case_words[];
 extern const size_t list_case_n_words;
 
 void list_case_seed(uint32_t start);
+/* A random number below n. */
+uint32_t list_case_pick(uint32_t n);
 /* LIST_CASE_REPORTS reports of some 30 days, a few of them deleted; arena. */
 struct list_case *list_case_make(struct contract *c);
 void list_case_delete(struct contract *c, struct list_case *one);
