@@ -167,6 +167,7 @@ def overload(args, tools, body):
     try:
         found = []
         for _ in range(args.rounds):
+            time.sleep(2)  # what waited at the end of the round before is stored first
             peak, _ = measure(tools, server, body, args.clients, args.seconds)
             with Watch(server.server) as watch:
                 made = run_load(tools, server, body, OVERLOAD_CLIENTS, 2 * args.seconds, rate=5 * peak)
