@@ -32,13 +32,14 @@ class Browser:
         try:
             connection.request(method, path, body=body, headers=headers)
             response = connection.getresponse()
-            data, self.headers = response.read(), dict(response.getheaders())
+            data, got = response.read(), dict(response.getheaders())
         finally:
             connection.close()
-        found = re.match(rf"{self.name}=([^;]*)", self.headers.get("Set-Cookie", ""))
+        self.headers = got  # of the last answer; several threads may send
+        found = re.match(rf"{self.name}=([^;]*)", got.get("Set-Cookie", ""))
         if found:
             self.value = found.group(1) or None
-        is_json = self.headers.get("Content-Type", "").startswith("application/json")
+        is_json = got.get("Content-Type", "").startswith("application/json")
         return response.status, json.loads(data) if is_json else data
 
     def login(self, email, password=PASSWORD):
