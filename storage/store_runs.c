@@ -43,7 +43,7 @@ static enum fz_code
 pass_on(struct sql *tx, const struct store_run_report *report, const char *except,
         struct fz_error *err)
 {
-    char run[sizeof(report->run)], heir[STORE_ID_TEXT];
+    char run[sizeof(report->run)], heir[STORE_ID_TEXT], text[320];
     const struct sql_value all[] = {sql_int(report->project_id), sql_text(report->id),
                                     sql_text(except)};
     /* No more can come: a new one would have to wait for the report's row. */
@@ -55,11 +55,13 @@ pass_on(struct sql *tx, const struct store_run_report *report, const char *excep
         return code;
     const struct sql_value args[] = {all[0], all[1], sql_text(run)};
     code = lock_run(tx, report->project_id, run, err);
+    /* One that is being deleted has no lock of the run: without that of its row, the others would refer to what is gone. */
+    snprintf(text, sizeof(text),
+             "SELECT id FROM reports WHERE project_id = $1 AND same_as = $2 AND run_id = $3 ORDER "
+             "BY key LIMIT 1%s",
+             tx->driver->for_update);
     if (code == FZ_OK)
-        code = read_text(tx,
-                         "SELECT id FROM reports WHERE project_id = $1 AND same_as = $2 AND run_id "
-                         "= $3 ORDER BY key LIMIT 1",
-                         args, heir, sizeof(heir), err);
+        code = read_text(tx, text, args, heir, sizeof(heir), err);
     if (code != FZ_OK || !*heir) /* gone while the lock was waited for */
         return code;
     const struct sql_value marks[] = {args[0], args[1], args[2], sql_text(heir)};

@@ -192,55 +192,87 @@ test_list(void **state)
 
 /* ---- several workers ---- */
 
-struct finisher {
-    struct contract own; /* with a connection of its own */
+/* A thread with a connection of its own, that does one thing while a transaction of the test holds what it needs. */
+struct beside {
+    struct contract own;
     struct store_job job;
+    const char *id;
     enum fz_code code;
     atomic_bool is_done;
+    struct sql *sql, *tx, *watch; /* of the test */
+    pthread_t thread;
 };
 
 static void *
 finish_in_thread(void *user)
 {
-    struct finisher *f = user;
-    f->code = finish(&f->own, &f->job, "run", "1");
-    atomic_store(&f->is_done, true);
+    struct beside *b = user;
+    b->code = finish(&b->own, &b->job, "run", "1");
+    atomic_store(&b->is_done, true);
     return NULL;
 }
 
-/* The counted one is deleted by a transaction that has looked for others already: whoever finishes
- * another one waits for its end, and does not refer to what is gone. */
+static void *
+delete_in_thread(void *user)
+{
+    struct beside *b = user;
+    b->code = store_report_delete(b->own.store, b->own.project, b->id, &b->own.err);
+    atomic_store(&b->is_done, true);
+    return NULL;
+}
+
+/* The report `gone` is deleted by a transaction that has looked for others already, and ends when the thread waits for it. */
+static void
+run_beside(struct contract *c, struct beside *b, const char *gone, void *(*body)(void *))
+{
+    const struct sql_value args[] = {sql_text(gone)};
+    int64_t n = 0;
+    b->own = *c;
+    b->own.store = contract_open(c);
+    fz_arena_init(&b->own.arena, 1 << 20);
+    assert_ok(c, sql_open(c->url, false, &b->sql, &c->err));
+    assert_ok(c, sql_open(c->url, false, &b->watch, &c->err));
+    assert_ok(c, sql_begin(b->sql, &b->tx, &c->err));
+    assert_ok(c, sql_exec(b->tx, "DELETE FROM reports WHERE id = $1", args, 1, NULL, &c->err));
+    assert_int_equal(pthread_create(&b->thread, NULL, body, b), 0);
+    /* SQLite has one writer at a time, so there it waits in any case. */
+    while (!contract_is_sqlite(c) && n == 0 && !atomic_load(&b->is_done))
+        assert_ok(c, sql_number(b->watch, "SELECT count(*) FROM pg_locks WHERE NOT granted", NULL,
+                                0, &n, NULL, &c->err));
+    assert_ok(c, sql_commit(&b->tx, &c->err));
+    assert_int_equal(pthread_join(b->thread, NULL), 0);
+    assert_int_equal(b->code, FZ_OK);
+    sql_close(b->watch);
+    sql_close(b->sql);
+    store_close(b->own.store);
+    fz_arena_deinit(&b->own.arena);
+}
+
+/* Whoever finishes another report waits for the end of the counted one, and does not refer to what is gone. */
 static void
 test_counted_one_is_going(void **state)
 {
     struct contract *c = *state;
-    struct finisher f = {.own = *c};
+    struct beside b = {.code = FZ_OK};
     char second[STORE_ID_TEXT];
     const char *first = add(c, c->project, "run", "1");
     contract_report(c, c->project, "second", second);
-    f.job = contract_claim(c, second);
-    f.own.store = contract_open(c);
-    fz_arena_init(&f.own.arena, 1 << 20);
-    struct sql *sql = NULL, *tx = NULL, *watch = NULL;
-    pthread_t thread;
-    const struct sql_value args[] = {sql_text(first)};
-    assert_ok(c, sql_open(c->url, false, &sql, &c->err));
-    assert_ok(c, sql_open(c->url, false, &watch, &c->err));
-    assert_ok(c, sql_begin(sql, &tx, &c->err));
-    assert_ok(c, sql_exec(tx, "DELETE FROM reports WHERE id = $1", args, 1, NULL, &c->err));
-    assert_int_equal(pthread_create(&thread, NULL, finish_in_thread, &f), 0);
-    /* SQLite has one writer at a time, so there it waits in any case. */
-    for (int64_t n = 0; !contract_is_sqlite(c) && n == 0 && !atomic_load(&f.is_done);)
-        assert_ok(c, sql_number(watch, "SELECT count(*) FROM pg_locks WHERE NOT granted", NULL, 0,
-                                &n, NULL, &c->err));
-    assert_ok(c, sql_commit(&tx, &c->err));
-    assert_int_equal(pthread_join(thread, NULL), 0);
-    assert_int_equal(f.code, FZ_OK);
+    b.job = contract_claim(c, second);
+    run_beside(c, &b, first, finish_in_thread);
     expect(c, second, NULL);
-    sql_close(watch);
-    sql_close(sql);
-    store_close(f.own.store);
-    fz_arena_deinit(&f.own.arena);
+}
+
+/* The counted one is deleted while the one that would take its place is, too: the next one takes it. */
+static void
+test_heir_is_going(void **state)
+{
+    struct contract *c = *state;
+    const char *first = add(c, c->project, "run", "1"), *heir = add(c, c->project, "run", "1");
+    const char *third = add(c, c->project, "run", "1"), *fourth = add(c, c->project, "run", "1");
+    struct beside b = {.id = first};
+    run_beside(c, &b, heir, delete_in_thread);
+    expect(c, third, NULL, fourth);
+    expect(c, fourth, third, third);
 }
 
 /* Each child finishes what it can get; some reports are done again or deleted meanwhile. */
@@ -324,6 +356,7 @@ contract_run_runs(void)
         contract_test(test_transient),
         contract_test(test_list),
         contract_test(test_counted_one_is_going),
+        contract_test(test_heir_is_going),
         contract_test(test_many_workers),
     };
     return cmocka_run_group_tests_name("runs", tests, NULL, NULL);
