@@ -97,7 +97,7 @@ def main():
     parser.add_argument("--framezero", required=True)
     program = parser.parse_args().framezero
     if not CORPUS.is_dir():
-        print(f"skipped: {CORPUS} is absent")
+        print(f"skipped: no corpus at {CORPUS} (set FRAMEZERO_CORPUS)")
         sys.exit(SKIPPED)
     for test in (test_labelled, test_derived, test_made):
         test(program)
