@@ -67,9 +67,8 @@ struct http_request {
     struct http_params params;
     const struct http_route *route; /* NULL until found */
     struct metrics_route *metrics;
-    struct http_field
-        *fields;       /* owned; as many as there are, since thousands of clients may wait */
-    char *header_text; /* owned: what `fields` point into, each text with a NUL after it */
+    struct http_field *fields; /* owned; only as many as there are: thousands of clients may wait */
+    char *header_text;         /* owned: what `fields` point into, each text with a NUL after it */
     size_t n_headers, header_size;
     struct http_framing framing;
     enum http_coding coding;

@@ -16,10 +16,8 @@
 #include "storage/store_outbox.h"
 
 enum {
-    CHECK_MS = 60 * 1000, /* how often to look, once all projects were looked at */
-    BUSY_MS =
-        60 * 60 *
-        1000, /* how much later at most, while jobs wait: training takes memory and time from them */
+    CHECK_MS = 60 * 1000,     /* how often to look, once all projects were looked at */
+    BUSY_MS = 60 * 60 * 1000, /* how much later at most, as training takes from jobs that wait */
     TROUBLE_MS = 10 * 60 * 1000,
     DUTY_MS = 10 * 60 * 1000,
     ARENA = 32 * 1024 * 1024,
