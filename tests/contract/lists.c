@@ -69,18 +69,12 @@ test_sealed(void **state)
     check_sealed(*state, QUERIES);
 }
 
-static void
-drop_cache(struct store_fact_cache **cache)
-{
-    store_fact_cache_destroy(*cache);
-}
-
 /* The same from memory, with room for all columns and for a few of them. */
 static void
 test_kept(void **state)
 {
     struct contract *c = *state;
-    FZ_CLEANUP(drop_cache) struct store_fact_cache *cache = NULL;
+    FZ_CLEANUP(seal_case_drop_cache) struct store_fact_cache *cache = NULL;
     assert_ok(c, store_fact_cache_create(1 << 20, &cache, &c->err));
     store_set_fact_cache(c->store, cache);
     check_sealed(c, QUERIES / 4);
@@ -93,7 +87,7 @@ static void
 test_shared(void **state)
 {
     struct contract *c = *state;
-    FZ_CLEANUP(drop_cache) struct store_fact_cache *cache = NULL;
+    FZ_CLEANUP(seal_case_drop_cache) struct store_fact_cache *cache = NULL;
     assert_ok(c, store_fact_cache_create(1 << 20, &cache, &c->err));
     store_set_fact_cache(c->store, cache);
     store_set_share_from(c->store, 1);
@@ -117,7 +111,7 @@ static void
 test_kept_partly(void **state)
 {
     struct contract *c = *state;
-    FZ_CLEANUP(drop_cache) struct store_fact_cache *cache = NULL;
+    FZ_CLEANUP(seal_case_drop_cache) struct store_fact_cache *cache = NULL;
     assert_ok(c, store_fact_cache_create(6000, &cache, &c->err));
     store_set_fact_cache(c->store, cache);
     check_sealed(c, QUERIES / 4);
@@ -150,7 +144,7 @@ static void
 test_damaged(void **state)
 {
     struct contract *c = *state;
-    FZ_CLEANUP(drop_cache) struct store_fact_cache *cache = NULL;
+    FZ_CLEANUP(seal_case_drop_cache) struct store_fact_cache *cache = NULL;
     assert_ok(c, store_fact_cache_create(1 << 20, &cache, &c->err));
     store_set_fact_cache(c->store, cache);
     check_damaged(c);

@@ -49,3 +49,9 @@ seal_case_count(struct contract *c, const char *text)
     assert_int_equal(count, issues.issues[0].issue.n_reports);
     return (int)count;
 }
+
+void
+seal_case_drop_cache(struct store_fact_cache **cache)
+{
+    store_fact_cache_destroy(*cache);
+}

@@ -16,12 +16,6 @@
 
 enum { HOUR = 3600000, DAY = 24 * HOUR };
 
-static void
-drop_cache(struct store_fact_cache **cache)
-{
-    store_fact_cache_destroy(*cache);
-}
-
 /* A report of the one issue. */
 static void
 add_at(struct contract *c, int64_t received_ms)
@@ -113,7 +107,7 @@ static void
 test_parts_kept(void **state)
 {
     struct contract *c = *state;
-    FZ_CLEANUP(drop_cache) struct store_fact_cache *cache = NULL;
+    FZ_CLEANUP(seal_case_drop_cache) struct store_fact_cache *cache = NULL;
     assert_ok(c, store_fact_cache_create(1 << 20, &cache, &c->err));
     store_set_fact_cache(c->store, cache);
     check_parts(c, 22);
@@ -275,7 +269,7 @@ static void
 test_changed(void **state)
 {
     struct contract *c = *state;
-    FZ_CLEANUP(drop_cache) struct store_fact_cache *cache = NULL;
+    FZ_CLEANUP(seal_case_drop_cache) struct store_fact_cache *cache = NULL;
     assert_ok(c, store_fact_cache_create(1 << 20, &cache, &c->err));
     store_set_fact_cache(c->store, cache);
     const struct contract_group g = {.stack = "s", .key = "k", .variant = "v", .user = "ann"};
