@@ -139,11 +139,26 @@ drop(int fd, void *buf, size_t len)
     return -1;
 }
 
+/*
+ * The client has hung up in the middle of a request, and what it had sent is read. epoll has reported its end together with these
+ * bytes, and libmicrohttpd does not read again before it reports something new: this does.
+ */
+static void
+notice_end(int fd)
+{
+    char byte;
+    if (recvfrom(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT, NULL, NULL) == 0)
+        shutdown(fd, SHUT_RD);
+}
+
+/* `n` bytes that were read of at most `len`. */
 static ssize_t
-pass_on(struct http_conn *conn, void *buf, size_t n)
+pass_on(struct http_conn *conn, void *buf, size_t n, size_t len)
 {
     size_t ended;
     size_t n_sound = http_wire_feed(&conn->wire, fz_span_make(buf, n), &ended);
+    if (conn->wire.fault == HTTP_WIRE_SOUND && n < len && ended < n)
+        notice_end(conn->fd);
     if (conn->wire.fault == HTTP_WIRE_SOUND)
         return (ssize_t)n_sound;
     /* The requests before it are served, and answered first. */
@@ -168,5 +183,5 @@ recv(int fd, void *buf, size_t len, int flags)
         return drop(fd, buf, len);
     }
     ssize_t n = recvfrom(fd, buf, len, flags, NULL, NULL);
-    return n > 0 ? pass_on(conn, buf, (size_t)n) : n;
+    return n > 0 ? pass_on(conn, buf, (size_t)n, len) : n;
 }

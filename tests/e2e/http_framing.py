@@ -5,6 +5,7 @@ Usage: http_framing.py HTTP_ECHO
 """
 
 import hashlib
+import socket
 import sys
 import unittest
 
@@ -271,6 +272,17 @@ class Framing(unittest.TestCase):
             self.assertTrue(answer is None or answer.status in (400, 408), (data, answer and answer.body))
             wire.close()
         self.assertEqual(self.echo.ask(get("/items/7")).status, 200)
+
+    def test_cut_off_in_one_packet(self):
+        """The end comes with the last bytes: the connection ends then, and not at a deadline."""
+        with Echo(BINARY, header_s=120, body_s=120, min_body_rate=1) as echo:
+            for data in (b"GET /it", get("/items/7")[:-2], post("/memory", b"ab", length=3), TE + b"\r\n3\r\nab",
+                         TE + b"\r\n3\r\nabc\r\n", post("/file", b"ab", length=3), get("/items/7") + b"GET /it"):
+                wire = echo.connect()
+                wire.socket.send(data, socket.MSG_MORE)
+                wire.socket.shutdown(1)
+                self.assertTrue(wire.ended(within=20, rest=True), data)
+                wire.close()
 
     def test_log(self):
         self.echo.ask(get("/items/7?q=secret"))

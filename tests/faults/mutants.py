@@ -33,6 +33,7 @@ TESTS = {
        for group in ("jobs", "queue", "reports", "unblock", "processes", "migrate", "dictionaries", "lists")},
     "contract months": (("contract_store",), [WITH_POSTGRESQL, DEV + "tests/contract/contract_store", "postgresql", "months"]),
     "contract row security": (("contract_store",), [WITH_POSTGRESQL, DEV + "tests/contract/contract_store", "postgresql", "row_security"]),
+    "http framing": (("http_echo",), ["tests/e2e/http_framing.py", DEV + "tests/e2e/http_echo"]),
     "unit http_wire": (("test_http_wire",), [DEV + "tests/unit/test_http_wire"]),
     "unit protocol": (("test_protocol",), [DEV + "tests/unit/test_protocol"]),
     "power": (SERVER, POWER),
@@ -164,6 +165,8 @@ MUTANTS = [
      [("server/http/wire.c", "len ? memchr(bytes.data, 0, len) : NULL", "NULL")], "unit http_wire"),
     ("a bare LF passes the filter",
      [("server/http/wire.c", "if (bytes.data[len] != '\\r') {", "if (bytes.data[len] == 0) {")], "unit http_wire"),
+    ("the end of a client is noticed at a deadline",
+     [("server/http/filter.c", "n < len && ended < n", "n > len")], "http framing"),
     ("migrations each for themselves",
      [("storage/store_migrate.c", "        code = apply(tx, &table[i], err);\n",
        "        code = apply(tx, &table[i], err);\n        if (code == FZ_OK)\n            code = sql_commit(&tx, err);\n"
