@@ -62,6 +62,8 @@ http_request_on_line(void *arg, const char *uri, struct MHD_Connection *mhd)
     request->mhd = mhd;
     request->fd = -1;
     request->client = conn->peer;
+    http_request_on_closed(conn); /* in case libmicrohttpd has not completed the one before */
+    conn->request = request;
     /* The last element is "none", for requests that end before they have a route. */
     request->metrics = server->route_metrics[server->n_routes];
     request->started_us = now_us();
@@ -313,6 +315,7 @@ http_request_on_completed(void *arg, struct MHD_Connection *mhd FZ_UNUSED, void 
     *context = NULL;
     if (!request)
         return;
+    request->conn->request = NULL;
     pthread_mutex_lock(&server->lock);
     /* Under the lock, since a handler may still be writing the answer. */
     int status = request->abandoned ? request->late.status : request->answer.status;
@@ -334,4 +337,13 @@ http_request_on_completed(void *arg, struct MHD_Connection *mhd FZ_UNUSED, void 
     pthread_cond_broadcast(&server->changed);
     pthread_mutex_unlock(&server->lock);
     http_request_unref(request);
+}
+
+void
+http_request_on_closed(struct http_conn *conn)
+{
+    void *context = conn->request;
+    if (context)
+        http_request_on_completed(conn->server, conn->request->mhd, &context,
+                                  MHD_REQUEST_TERMINATED_WITH_ERROR);
 }

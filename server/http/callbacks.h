@@ -8,6 +8,8 @@
 
 #include "server/http/pool.h"
 
+struct http_conn;
+
 void *http_request_on_line(void *server, const char *uri, struct MHD_Connection *mhd);
 enum MHD_Result http_request_on_data(void *server, struct MHD_Connection *mhd, const char *url,
                                      const char *method, const char *version, const char *data,
@@ -16,5 +18,7 @@ void http_request_on_completed(void *server, struct MHD_Connection *mhd, void **
                                enum MHD_RequestTerminationCode code);
 /* On a body thread. */
 void http_request_run_body(struct http_job *job);
+/* The connection is closed, or has another request, and libmicrohttpd has not completed the one before: it is now. */
+void http_request_on_closed(struct http_conn *conn);
 
 #endif

@@ -48,6 +48,7 @@ struct http_conn {
     /* libmicrohttpd's thread, for filter.h: what has come in, and what has become of it. */
     struct http_wire wire;
     uint64_t n_headers, n_answered; /* of requests */
+    struct http_request *request;   /* whose line was read, until libmicrohttpd has completed it */
     int refused_status;             /* by the filter; 0 = not */
 };
 

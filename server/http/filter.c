@@ -73,7 +73,8 @@ write_refusal(enum http_wire_fault fault, struct fz_buffer *out)
     int status = http_wire_status(fault);
     json_write_open(&w, NULL, '{');
     json_write_open(&w, "error", '{');
-    json_write_text(&w, "code", fz_code_name(status == 413 ? FZ_E_LIMIT : FZ_E_MALFORMED));
+    json_write_text(&w, "code",
+                    fz_code_name(status == 413 || status == 414 ? FZ_E_LIMIT : FZ_E_MALFORMED));
     json_write_text(&w, "message", http_wire_text(fault));
     json_write_close(&w, '}');
     json_write_close(&w, '}');

@@ -5,11 +5,13 @@
 #include "base/attr.h"
 #include "base/text.h"
 #include "server/http/framing.h"
+#include "server/http/uri.h"
 
 enum {
     EXTENSION_MAX = 1024,   /* RFC 9112, 7.1.1: a server ought to limit them; no client uses any */
     TRAILER_MAX = 4 * 1024, /* less than is read at once: libmicrohttpd has less room for them */
     DIGITS_MAX = 16,        /* of a number below 2^64 */
+    QUERY_MAX = 18000,      /* of a request line with parameters, and what they take */
 };
 
 static const struct {
@@ -22,6 +24,7 @@ static const struct {
     [HTTP_WIRE_NUL] = {400, "a header has a NUL character"},
     [HTTP_WIRE_REQUEST_LINE] = {400, "the request line does not end with the version of HTTP"},
     [HTTP_WIRE_VERSION] = {505, "the versions of HTTP are 1.0 and 1.1"},
+    [HTTP_WIRE_QUERY] = {414, "the query has more than 128 parameters, or is too long"},
     [HTTP_WIRE_FIELD] = {400, "a header field has no name, or no colon"},
     [HTTP_WIRE_LENGTH] = {400, "Content-Length is not a number"},
     [HTTP_WIRE_LENGTH_HUGE] = {413, "the length of a body or of a chunk is 2^64 or more"},
@@ -31,6 +34,8 @@ static const struct {
     [HTTP_WIRE_CHUNK_END] = {400, "a chunk is longer than its size"},
     [HTTP_WIRE_TRAILER] = {400, "the trailers of a body are malformed or too long"},
 };
+
+_Static_assert(HTTP_MAX_PAIRS == 128, "the text of HTTP_WIRE_QUERY has the number");
 
 int
 http_wire_status(enum http_wire_fault fault)
@@ -59,7 +64,7 @@ begin_message(struct http_wire *wire)
 {
     wire->in_fields = wire->in_trailer = wire->chunked = wire->other = false;
     wire->length = 0;
-    wire->trailer_len = 0;
+    wire->trailer_len = wire->n_ampersands = 0;
     begin_line(wire);
 }
 
@@ -176,6 +181,16 @@ keep_tail(struct http_wire *wire, struct fz_span text)
     memcpy(wire->tail + HTTP_WIRE_TAIL - n_new, text.data + text.len - n_new, n_new);
 }
 
+static void
+count_ampersands(struct http_wire *wire, struct fz_span text)
+{
+    const uint8_t *at = text.data, *end = at + text.len;
+    while (at < end && (at = memchr(at, '&', (size_t)(end - at)))) {
+        wire->n_ampersands++;
+        at++;
+    }
+}
+
 /* Up to the next CR or LF; returns how many bytes that is. */
 static size_t
 feed_text(struct http_wire *wire, struct fz_span bytes)
@@ -191,9 +206,23 @@ feed_text(struct http_wire *wire, struct fz_span bytes)
     }
     wire->line_len += len;
     wire->colon = wire->colon || (len && memchr(bytes.data, ':', len));
-    if (!wire->in_fields)
+    if (!wire->in_fields) {
         keep_tail(wire, fz_span_make(bytes.data, len));
+        count_ampersands(wire, fz_span_make(bytes.data, len));
+    }
     return len;
+}
+
+/*
+ * The request line and 56 bytes for each parameter must fit into a connection's memory (HTTP_HEADER_MEMORY): where it ends among
+ * the parameters, libmicrohttpd 0.9 neither answers nor goes on reading.
+ */
+static bool
+is_too_much(const struct http_wire *wire)
+{
+    return wire->n_ampersands > HTTP_MAX_PAIRS ||
+           (wire->n_ampersands && !wire->in_fields &&
+            wire->line_len + 64 * wire->n_ampersands > QUERY_MAX);
 }
 
 static size_t
@@ -207,6 +236,10 @@ feed_line(struct http_wire *wire, struct fz_span bytes)
     const uint8_t *nul = len ? memchr(bytes.data, 0, len) : NULL;
     if (nul)
         len = (size_t)(nul - bytes.data);
+    if (is_too_much(wire)) {
+        wire->fault = HTTP_WIRE_QUERY;
+        return 0;
+    }
     if (wire->in_trailer) {
         wire->trailer_len += len;
         if (wire->trailer_len > TRAILER_MAX) {

@@ -33,6 +33,7 @@ enum http_wire_fault {
     HTTP_WIRE_NUL,          /* in a request line, a field or a trailer */
     HTTP_WIRE_REQUEST_LINE, /* it does not end with a version */
     HTTP_WIRE_VERSION,      /* it is not 1.0 or 1.1 */
+    HTTP_WIRE_QUERY,        /* more than HTTP_MAX_PAIRS ampersands in a request line */
     HTTP_WIRE_FIELD,        /* no name or no colon */
     HTTP_WIRE_LENGTH,       /* Content-Length is not a number */
     HTTP_WIRE_LENGTH_HUGE,  /* Content-Length or a chunk's size is 2^64 or more */
@@ -68,6 +69,7 @@ struct http_wire {
     uint64_t length;            /* Content-Length; then, what is left of the body or chunk */
     size_t line_len;            /* of the current line or extension */
     size_t trailer_len;
+    size_t n_ampersands;            /* of the request line */
     bool colon;                     /* in the line */
     uint8_t line[HTTP_WIRE_KEPT];   /* its start */
     uint8_t tail[HTTP_WIRE_TAIL];   /* the end of a request line */
@@ -80,7 +82,7 @@ struct http_wire {
  */
 size_t http_wire_feed(struct http_wire *wire, struct fz_span bytes, size_t *ret_ended);
 
-/* For the client: a status (400, 413 or 505) and a sentence. */
+/* For the client: a status (400, 413, 414 or 505) and a sentence. */
 int http_wire_status(enum http_wire_fault fault);
 const char *http_wire_text(enum http_wire_fault fault);
 

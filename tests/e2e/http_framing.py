@@ -96,6 +96,13 @@ CASES = [
     ("space at the end of the request line", b"GET /items/7 HTTP/1.1 \r\nHost: a\r\n\r\n", [400], False),
     ("space in the target", b"GET /items/a b HTTP/1.1\r\nHost: a\r\n\r\n", [400], False),
     ("tab in the target", b"GET /items/a\tb HTTP/1.1\r\nHost: a\r\n\r\n", [400], False),
+    ("128 parameters", get("/items/7?" + "a=1&" * 127 + "b=2"), [200], True),
+    ("129 parameters", get("/items/7?" + "a=1&" * 128 + "b=2"), [414], True),
+    ("130 parameters", get("/items/7?" + "a=1&" * 129 + "b=2"), [414], False),
+    # With these libmicrohttpd 0.9 has no memory left, and would wait.
+    ("5,000 parameters", get("/items/7?" + "a=1&" * 5000), [414], False),
+    ("100 parameters in a long line", get("/items/7?" + "a=1&" * 100 + "b" * 14000), [414], False),
+    ("many ampersands in the second request", get("/items/1") + get("/items/7?" + "&" * 1000), [200, 414], False),
     ("HTTP/2.0", b"GET /items/7 HTTP/2.0\r\nHost: a\r\n\r\n", [505], False),
     ("http/1.1", b"GET /items/7 http/1.1\r\nHost: a\r\n\r\n", [400], False),
     ("unknown expectation", post("/memory", b"abc", "Expect: miracles"), [417], False),

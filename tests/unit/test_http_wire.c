@@ -17,6 +17,9 @@
 
 enum { END = -1 /* all bytes are sound */ };
 
+#define AMP_16 "&&&&&&&&&&&&&&&&"
+#define AMP_128 AMP_16 AMP_16 AMP_16 AMP_16 AMP_16 AMP_16 AMP_16 AMP_16
+
 static const struct wire_case {
     const char *name, *bytes;
     enum http_wire_fault fault;
@@ -48,6 +51,12 @@ static const struct wire_case {
     {"LF as a field", "GET / HTTP/1.1\r\n\n", HTTP_WIRE_BARE_LF, 16, 0},
     {"CR in a field", "GET / HTTP/1.1\r\nX: a\rb\r\n", HTTP_WIRE_BARE_CR, 21, 0},
     {"CR CR LF", "GET / HTTP/1.1\r\r\n", HTTP_WIRE_BARE_CR, 15, 0},
+    {"128 ampersands", "GET /?" AMP_128 " HTTP/1.1\r\n\r\n", HTTP_WIRE_SOUND, END, 1},
+    {"128 ampersands, twice",
+     "GET /?" AMP_128 " HTTP/1.1\r\n\r\nGET /?" AMP_128 " HTTP/1.1\r\n\r\n", HTTP_WIRE_SOUND, END,
+     2},
+    {"ampersands in a field", "GET /?" AMP_128 " HTTP/1.1\r\nX: &" AMP_128 "\r\n\r\n",
+     HTTP_WIRE_SOUND, END, 1},
     {"no version", "GET /\r\n", HTTP_WIRE_REQUEST_LINE, 6, 0},
     {"lower case", "GET / http/1.1\r\n", HTTP_WIRE_REQUEST_LINE, 15, 0},
     {"the preface of HTTP/2", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", HTTP_WIRE_VERSION, 15, 0},
@@ -166,6 +175,8 @@ test_bounds(void **state)
         size_t at_most; /* bytes */
     } endless[] = {
         {CHUNKED "1;", "x", HTTP_WIRE_EXTENSION, 1024},
+        {"GET /?", "&", HTTP_WIRE_QUERY, 129},
+        {"GET /?&", "y", HTTP_WIRE_QUERY, 18 * 1024},
         {CHUNKED "0\r\n", "X: y\r\n", HTTP_WIRE_TRAILER, 6 * 1024},
         {CHUNKED "0\r\nX: ", "y", HTTP_WIRE_TRAILER, 6 * 1024},
     };
