@@ -42,6 +42,16 @@ now_us(void)
     return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
 }
 
+/* libmicrohttpd 0.9 forgets a request if it has no memory for it. */
+static void
+complete_last(struct http_conn *conn)
+{
+    void *context = conn->request;
+    if (context)
+        http_request_on_completed(conn->server, conn->request->mhd, &context,
+                                  MHD_REQUEST_TERMINATED_WITH_ERROR);
+}
+
 void *
 http_request_on_line(void *arg, const char *uri, struct MHD_Connection *mhd)
 {
@@ -62,7 +72,7 @@ http_request_on_line(void *arg, const char *uri, struct MHD_Connection *mhd)
     request->mhd = mhd;
     request->fd = -1;
     request->client = conn->peer;
-    http_request_on_closed(conn); /* in case libmicrohttpd has not completed the one before */
+    complete_last(conn);
     conn->request = request;
     /* The last element is "none", for requests that end before they have a route. */
     request->metrics = server->route_metrics[server->n_routes];
@@ -340,10 +350,10 @@ http_request_on_completed(void *arg, struct MHD_Connection *mhd FZ_UNUSED, void 
 }
 
 void
-http_request_on_closed(struct http_conn *conn)
+http_request_on_connection(void *server, struct MHD_Connection *mhd, void **socket_context,
+                           enum MHD_ConnectionNotificationCode what)
 {
-    void *context = conn->request;
-    if (context)
-        http_request_on_completed(conn->server, conn->request->mhd, &context,
-                                  MHD_REQUEST_TERMINATED_WITH_ERROR);
+    if (what == MHD_CONNECTION_NOTIFY_CLOSED && *socket_context)
+        complete_last(*socket_context);
+    http_filter_notify(server, mhd, socket_context, what);
 }

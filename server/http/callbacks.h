@@ -8,8 +8,6 @@
 
 #include "server/http/pool.h"
 
-struct http_conn;
-
 void *http_request_on_line(void *server, const char *uri, struct MHD_Connection *mhd);
 enum MHD_Result http_request_on_data(void *server, struct MHD_Connection *mhd, const char *url,
                                      const char *method, const char *version, const char *data,
@@ -18,7 +16,8 @@ void http_request_on_completed(void *server, struct MHD_Connection *mhd, void **
                                enum MHD_RequestTerminationCode code);
 /* On a body thread. */
 void http_request_run_body(struct http_job *job);
-/* The connection is closed, or has another request, and libmicrohttpd has not completed the one before: it is now. */
-void http_request_on_closed(struct http_conn *conn);
+/* http_filter_notify(). A request that libmicrohttpd has not completed ends with its connection. */
+void http_request_on_connection(void *server, struct MHD_Connection *mhd, void **socket_context,
+                                enum MHD_ConnectionNotificationCode what);
 
 #endif

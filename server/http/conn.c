@@ -17,7 +17,6 @@
 #include <unistd.h>
 
 #include "base/time.h"
-#include "server/http/callbacks.h"
 #include "server/http/server.h"
 
 static struct fz_ip
@@ -129,7 +128,6 @@ http_conn_notify(void *arg, struct MHD_Connection *mhd, void **socket_context,
     if (what == MHD_CONNECTION_NOTIFY_STARTED) {
         *socket_context = conn_create(server, mhd);
     } else if (*socket_context) {
-        http_request_on_closed(*socket_context);
         /* Called before the descriptor is closed, so the sweeper never meets a reused one. */
         conn_destroy(*socket_context);
         *socket_context = NULL;

@@ -161,7 +161,7 @@ start_daemon(struct http_server *server, struct fz_error *err)
         MHD_OPTION_CONNECTION_LIMIT, server->limits.connections + HTTP_SPARE_CONNS, /* */
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HTTP_HEADER_MEMORY,             /* */
         MHD_OPTION_CONNECTION_TIMEOUT, 0U,                                          /* see conn.c */
-        MHD_OPTION_NOTIFY_CONNECTION, http_filter_notify, server,                   /* */
+        MHD_OPTION_NOTIFY_CONNECTION, http_request_on_connection, server,           /* */
         MHD_OPTION_NOTIFY_COMPLETED, http_request_on_completed, server,             /* */
         MHD_OPTION_URI_LOG_CALLBACK, http_request_on_line, server,                  /* */
         MHD_OPTION_UNESCAPE_CALLBACK, leave_escapes, NULL,                          /* */

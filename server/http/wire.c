@@ -11,7 +11,8 @@ enum {
     EXTENSION_MAX = 1024,   /* RFC 9112, 7.1.1: a server ought to limit them; no client uses any */
     TRAILER_MAX = 4 * 1024, /* less than is read at once: libmicrohttpd has less room for them */
     DIGITS_MAX = 16,        /* of a number below 2^64 */
-    QUERY_MAX = 18000,      /* of a request line with parameters, and what they take */
+    QUERY_MAX = 18000,      /* of a request line with parameters, and what they take: */
+    PARAMETER = 64,
 };
 
 static const struct {
@@ -181,16 +182,6 @@ keep_tail(struct http_wire *wire, struct fz_span text)
     memcpy(wire->tail + HTTP_WIRE_TAIL - n_new, text.data + text.len - n_new, n_new);
 }
 
-static void
-count_ampersands(struct http_wire *wire, struct fz_span text)
-{
-    const uint8_t *at = text.data, *end = at + text.len;
-    while (at < end && (at = memchr(at, '&', (size_t)(end - at)))) {
-        wire->n_ampersands++;
-        at++;
-    }
-}
-
 /* Up to the next CR or LF; returns how many bytes that is. */
 static size_t
 feed_text(struct http_wire *wire, struct fz_span bytes)
@@ -206,23 +197,34 @@ feed_text(struct http_wire *wire, struct fz_span bytes)
     }
     wire->line_len += len;
     wire->colon = wire->colon || (len && memchr(bytes.data, ':', len));
-    if (!wire->in_fields) {
+    if (!wire->in_fields)
         keep_tail(wire, fz_span_make(bytes.data, len));
-        count_ampersands(wire, fz_span_make(bytes.data, len));
-    }
     return len;
 }
 
 /*
- * The request line and 56 bytes for each parameter must fit into a connection's memory (HTTP_HEADER_MEMORY): where it ends among
- * the parameters, libmicrohttpd 0.9 neither answers nor goes on reading.
+ * A part of a request line, of which `before` bytes came before: how many bytes of it are not too much.
+ *
+ * The line and 56 bytes for each parameter must fit into a connection's memory (HTTP_HEADER_MEMORY): where it ends among the
+ * parameters, libmicrohttpd 0.9 neither answers nor goes on reading.
  */
-static bool
-is_too_much(const struct http_wire *wire)
+static size_t
+feed_query(struct http_wire *wire, struct fz_span text, size_t before)
 {
-    return wire->n_ampersands > HTTP_MAX_PAIRS ||
-           (wire->n_ampersands && !wire->in_fields &&
-            wire->line_len + 64 * wire->n_ampersands > QUERY_MAX);
+    for (size_t at = 0; at < text.len;) {
+        const uint8_t *found = memchr(text.data + at, '&', text.len - at);
+        size_t next = found ? (size_t)(found - text.data) : text.len;
+        size_t taken = before + PARAMETER * wire->n_ampersands;
+        size_t room = taken < QUERY_MAX ? QUERY_MAX - taken : 0;
+        if (wire->n_ampersands && next > room)
+            return room > at ? room : at;
+        wire->n_ampersands += found != NULL;
+        if (found && (wire->n_ampersands > HTTP_MAX_PAIRS ||
+                      before + next + 1 + PARAMETER * wire->n_ampersands > QUERY_MAX))
+            return next;
+        at = next + 1;
+    }
+    return text.len;
 }
 
 static size_t
@@ -232,13 +234,16 @@ feed_line(struct http_wire *wire, struct fz_span bytes)
         wire->fault = bytes.data[0] == '\n' ? end_line(wire) : HTTP_WIRE_BARE_CR;
         return wire->fault == HTTP_WIRE_SOUND ? 1 : 0;
     }
+    size_t before = wire->line_len;
     size_t len = feed_text(wire, bytes);
+    size_t n_sound =
+        wire->in_fields ? len : feed_query(wire, fz_span_make(bytes.data, len), before);
     const uint8_t *nul = len ? memchr(bytes.data, 0, len) : NULL;
     if (nul)
         len = (size_t)(nul - bytes.data);
-    if (is_too_much(wire)) {
+    if (n_sound < len) {
         wire->fault = HTTP_WIRE_QUERY;
-        return 0;
+        return n_sound;
     }
     if (wire->in_trailer) {
         wire->trailer_len += len;

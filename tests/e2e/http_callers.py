@@ -221,6 +221,25 @@ class Answers(unittest.TestCase):
                 os.environ["TMPDIR"] = folder
 
 
+class Lost(unittest.TestCase):
+    def test_nothing_is_lost(self):
+        """A request for which libmicrohttpd has no memory, of a client that leaves: it was not freed."""
+        request = get("/items/7?" + "&" * 600)
+        with Echo(BINARY) as echo:
+            sizes = []
+            for _ in range(3):
+                for _ in range(10):
+                    wires = [echo.connect() for _ in range(50)]
+                    for wire in wires:
+                        wire.send(request)
+                    time.sleep(0.03)
+                    for wire in wires:
+                        wire.close()
+                sizes.append(echo.rss())
+            # 500 of them took 2.4 MB.
+            self.assertLess(sizes[-1] - sizes[0], 1500 << 10, sizes)
+
+
 class Idle(unittest.TestCase):
     def test_idle_connections_make_room(self):
         """A full table: the connection that was silent for longest is closed, and new requests are accepted."""
