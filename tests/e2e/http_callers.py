@@ -6,6 +6,7 @@ Usage: http_callers.py HTTP_ECHO
 
 import os
 import sys
+import time
 import unittest
 
 from http_wire import Echo, get, post, wait_for
