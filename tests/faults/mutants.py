@@ -165,6 +165,8 @@ MUTANTS = [
      [("server/http/wire.c", "len ? memchr(bytes.data, 0, len) : NULL", "NULL")], "unit http_wire"),
     ("a bare LF passes the filter",
      [("server/http/wire.c", "if (bytes.data[len] != '\\r') {", "if (bytes.data[len] == 0) {")], "unit http_wire"),
+    ("a query without memory reaches libmicrohttpd",
+     [("server/http/wire.c", "    if (n_sound < len) {", "    if (n_sound > len) {")], "http framing"),
     ("the end of a client is noticed at a deadline",
      [("server/http/filter.c", "n < len && ended < n", "n > len")], "http framing"),
     ("migrations each for themselves",
