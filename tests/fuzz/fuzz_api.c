@@ -219,6 +219,9 @@ read_status(int fd)
         must(ready > 0 || len > 0, "no answer");
         if (n <= 0)
             break;
+        /* Until then it may wait for the rest of a body that it refuses. */
+        if (len == 0)
+            must(shutdown(fd, SHUT_WR) == 0, "the side cannot be ended");
         for (ssize_t i = 0; i < n && len + (size_t)i < sizeof(head) - 1; i++)
             head[len + (size_t)i] = bytes[i];
         len += (size_t)n;
