@@ -147,29 +147,17 @@ holds(const struct store_fact_filter_part *part, const struct store_block *colum
     return false;
 }
 
-/* Most conditions have one part, a set of bits: a loop without branches. */
-static size_t
-keep_bits(const struct store_fact_filter_part *part, const struct store_block *column,
-          bool is_negated, uint32_t *at, size_t n)
+/* Most conditions have one part, a set of bits or a range, which the caller knows: a loop without branches. */
+static inline size_t
+keep_one(const struct store_fact_filter_part *part, bool is_range, const struct store_block *column,
+         bool is_negated, uint32_t *at, size_t n)
 {
     size_t kept = 0;
     for (size_t i = 0; i < n; i++) {
         uint32_t fact = at[i];
+        int64_t number = store_block_get(column, fact);
         at[kept] = fact;
-        kept += has_bit(part, store_block_get(column, fact)) != is_negated;
-    }
-    return kept;
-}
-
-static size_t
-keep_range(const struct store_fact_filter_part *part, const struct store_block *column,
-           bool is_negated, uint32_t *at, size_t n)
-{
-    size_t kept = 0;
-    for (size_t i = 0; i < n; i++) {
-        uint32_t fact = at[i];
-        at[kept] = fact;
-        kept += is_between(part, store_block_get(column, fact)) != is_negated;
+        kept += (is_range ? is_between(part, number) : has_bit(part, number)) != is_negated;
     }
     return kept;
 }
@@ -202,9 +190,9 @@ store_fact_filter_apply(const struct store_fact_filter *filter,
         if (is_one && !part->is_range && part->ids.n == 0)
             n = condition->is_negated ? n : 0; /* no sealed day has the text */
         else if (is_one && part->is_range)
-            n = keep_range(part, column, condition->is_negated, at, n);
+            n = keep_one(part, true, column, condition->is_negated, at, n);
         else if (is_one && part->bits)
-            n = keep_bits(part, column, condition->is_negated, at, n);
+            n = keep_one(part, false, column, condition->is_negated, at, n);
         else
             n = keep(part, condition, columns, tag_starts, at, n);
         part += condition->n;

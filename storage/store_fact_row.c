@@ -120,7 +120,7 @@ set_range(struct store_fact_part *part, const struct store_condition *condition)
     bool is_upper = op == STORE_OP_LESS || op == STORE_OP_AT_MOST;
     part->is_range = true;
     /* An unknown time, 0, meets no comparison. */
-    part->least = is_upper ? 1 : value + (op == STORE_OP_GREATER);
+    part->least = is_upper ? 1 : value + (op == STORE_OP_GREATER && value < INT64_MAX);
     part->most = is_upper ? value - (op == STORE_OP_LESS) : INT64_MAX;
 }
 

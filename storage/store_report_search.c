@@ -118,9 +118,11 @@ scan_crashes(struct search *search, const struct store_fact_query *facts, struct
         }
     }
     store_fact_scan_close(scan);
+    if (code != FZ_OK) /* without memory there may be no hits any more */
+        return code;
     sort_hits(search);
     search->n = search->n < search->most ? search->n : search->most;
-    return code;
+    return FZ_OK;
 }
 
 static enum fz_code

@@ -182,6 +182,33 @@ test_texts(void **state)
     list_case_check(c, all, QUERIES / 4);
 }
 
+/* A list of any order for which the memory ends anywhere fails, and does nothing else. */
+static void
+test_no_memory(void **state)
+{
+    struct contract *c = *state;
+    struct store_query query;
+    size_t n_failed = 0;
+    list_case_seed(13);
+    list_case_make(c);
+    seal(c, 6);
+    assert_ok(c, query_parse(fz_span_cstr("since:60d"), list_case_now, &c->arena, &query, &c->err));
+    for (size_t size = 512; size < 64 * 1024; size += 512) {
+        for (int order = STORE_NEWEST_FIRST; order <= STORE_CRASHED_FIRST_FIRST; order++) {
+            const struct store_report_search search = {.query = &query,
+                                                       .order = (enum store_report_order)order};
+            FZ_CLEANUP(fz_arena_deinit) struct fz_arena arena = fz_arena_make(size);
+            struct store_page page = {.limit = 60};
+            struct store_report *reports;
+            enum fz_code code = store_report_search(c->store, c->project, &search, &page, &arena,
+                                                    &reports, &c->err);
+            assert_true(code == FZ_OK || code == FZ_E_LIMIT || code == FZ_E_NO_MEMORY);
+            n_failed += code != FZ_OK;
+        }
+    }
+    assert_true(n_failed > 0);
+}
+
 /* ---- order ---- */
 
 /* Issues are in the order of their users with one of the newest versions; an invented one does not count. */
@@ -363,6 +390,7 @@ contract_run_lists(void)
         contract_test(test_plans),
         contract_test(test_text_plan),
         contract_test(test_introduced_and_fixed),
+        contract_test(test_no_memory),
         contract_test(test_newest_versions),
     };
     return cmocka_run_group_tests_name("lists", tests, NULL, NULL);
