@@ -20,8 +20,9 @@ enum {
 struct store_block {
     const uint8_t *data; /* borrowed */
     uint64_t mask;
-    int64_t base;
-    size_t width; /* bytes of a number: 0 to 8 */
+    int64_t base, most; /* the smallest and the largest number */
+    int64_t first_id;   /* the smallest one above 0; INT64_MAX: there is none */
+    size_t width;       /* bytes of a number: 0 to 8 */
     size_t n;
 };
 
@@ -30,6 +31,9 @@ void store_block_encode(const int64_t *numbers, size_t n, struct fz_buffer *out)
 /* Check `bytes`, which the block borrows. MALFORMED: they are not a block. */
 FZ_MUST_CHECK enum fz_code store_block_open(struct fz_span bytes, struct store_block *ret,
                                             struct fz_error *err);
+
+/* The numbers at these `n` places to `ret`, which is several times as fast as one by one. */
+void store_block_read(const struct store_block *block, const uint32_t *at, size_t n, int64_t *ret);
 
 static inline int64_t
 store_block_get(const struct store_block *block, size_t at)

@@ -39,9 +39,21 @@ test_round_trip(void **state FZ_UNUSED)
             fail_msg("%s is refused", cases[i].name);
         assert_int_equal(block.n, cases[i].n);
         assert_int_equal(block.width, cases[i].width);
+        uint32_t at[] = {3, 2, 1, 0};
+        int64_t numbers[4], most = cases[i].numbers[0], first_id = INT64_MAX;
+        for (size_t k = 0; k < cases[i].n; k++) {
+            int64_t number = cases[i].numbers[k];
+            most = number > most ? number : most;
+            first_id = number > 0 && number < first_id ? number : first_id;
+        }
+        assert_int_equal(block.most, most);
+        assert_int_equal(block.first_id, first_id);
+        store_block_read(&block, at + 4 - block.n, block.n, numbers);
         for (size_t k = 0; k < block.n; k++) {
             if (store_block_get(&block, k) != cases[i].numbers[k])
                 fail_msg("%s: number %zu", cases[i].name, k);
+            if (numbers[block.n - 1 - k] != cases[i].numbers[k])
+                fail_msg("%s: number %zu, read with the others", cases[i].name, k);
         }
     }
 }
