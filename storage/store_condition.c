@@ -123,14 +123,8 @@ append_ids(struct fz_buffer *out, const struct store_ids *ids)
 }
 
 void
-store_sql_in(struct store_sql *q, const struct store_ids *ids)
+store_sql_in_any(struct store_sql *q, const struct store_ids *ids)
 {
-    if (ids->n <= INLINE_IDS) {
-        fz_buffer_text(&q->text, " IN (");
-        append_ids(&q->text, ids);
-        fz_buffer_char(&q->text, ')');
-        return;
-    }
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer numbers = fz_buffer_make(0);
     fz_buffer_char(&numbers, q->driver->numbers_open);
     append_ids(&numbers, ids);
@@ -139,6 +133,18 @@ store_sql_in(struct store_sql *q, const struct store_ids *ids)
     fz_buffer_printf(&q->text, " %s", q->driver->in_numbers);
     store_sql_arg(q, copy ? sql_numbers(copy) : (struct sql_value){.kind = SQL_BAD});
     fz_buffer_text(&q->text, q->driver->in_numbers_end);
+}
+
+void
+store_sql_in(struct store_sql *q, const struct store_ids *ids)
+{
+    if (ids->n > INLINE_IDS) {
+        store_sql_in_any(q, ids);
+        return;
+    }
+    fz_buffer_text(&q->text, " IN (");
+    append_ids(&q->text, ids);
+    fz_buffer_char(&q->text, ')');
 }
 
 enum fz_code

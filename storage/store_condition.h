@@ -40,7 +40,9 @@ void store_ids_sort(struct store_ids *ids);
 bool store_ids_have(const struct store_ids *ids, int64_t id);
 /* Its place in the sorted list; ids->n: it is not there. */
 size_t store_ids_find(const struct store_ids *ids, int64_t id);
-/* Append " IN (...)": what is before it is one of them. */
+/* Append a condition: what is before it is one of them, which are an argument. The text is the same for any, so it is prepared once. */
+void store_sql_in_any(struct store_sql *q, const struct store_ids *ids);
+/* The same as " IN (...)", of which the database sees how many there are; of many as above. */
 void store_sql_in(struct store_sql *q, const struct store_ids *ids);
 /* Append the ids that the query `text` gives. */
 FZ_MUST_CHECK enum fz_code store_ids_read(struct store *store, const struct store_sql *q,

@@ -74,11 +74,11 @@ store_issues_get(struct store *store, int64_t project_id, const struct store_ids
         return FZ_OK;
     store_sql_init(&q, store, arena);
     store_sql_add(&q, SELECT_ISSUE " WHERE i.project_id = ? AND i.number", sql_int(project_id));
-    store_sql_in(&q, numbers);
+    store_sql_in_any(&q, numbers);
     FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
     enum fz_code code = store_sql_done(&q, err);
     if (code == FZ_OK)
-        code = sql_query_once(store->sql, fz_buffer_cstr(&q.text), q.args, q.n_args, &rows, err);
+        code = sql_query(store->sql, fz_buffer_cstr(&q.text), q.args, q.n_args, &rows, err);
     while (sql_row(&rows, &code, err)) {
         size_t at = store_ids_find(numbers, sql_col_int(&rows, 0));
         if (at < numbers->n)

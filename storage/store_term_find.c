@@ -274,11 +274,11 @@ store_term_texts(struct store *store, const struct store_ids *ids, struct fz_are
         return FZ_OK;
     store_sql_init(&q, store, arena);
     fz_buffer_text(&q.text, "SELECT id, text, detail FROM terms WHERE id");
-    store_sql_in(&q, ids);
+    store_sql_in_any(&q, ids);
     FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
     enum fz_code code = store_sql_done(&q, err);
     if (code == FZ_OK)
-        code = sql_query_once(store->sql, fz_buffer_cstr(&q.text), q.args, q.n_args, &rows, err);
+        code = sql_query(store->sql, fz_buffer_cstr(&q.text), q.args, q.n_args, &rows, err);
     while (sql_row(&rows, &code, err)) {
         size_t at = store_ids_find(ids, sql_col_int(&rows, 0));
         const char *text = sql_col_text(&rows, 1, arena), *detail = sql_col_text(&rows, 2, arena);
