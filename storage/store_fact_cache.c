@@ -5,20 +5,25 @@
 #include "storage/store_fact_cache.h"
 
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/list.h"
+#include "base/platform.h"
 #include "storage/store_fact_days.h"
+#include "storage/store_fact_slab.h"
 
-enum {
-    ROOM_MIN = 256,
-    KEPT_BYTES = 64, /* of a column besides its block */
-};
+enum { ROOM_MIN = 256, SPARE = 16, RECENT = 8 /* scans */ };
 
+/* At the start of its memory in the slab. */
 struct store_fact_kept {
     atomic_uint n_holders;
-    size_t bytes;
+    struct store_fact_slab *slab; /* held */
+    size_t bytes;                 /* with this */
+    /* Under the lock. */
+    bool is_listed; /* its day has it */
+    struct store_fact_key key;
+    int column;
     struct store_block block;
     uint8_t data[];
 };
@@ -30,10 +35,14 @@ struct day {
 
 struct store_fact_cache {
     pthread_mutex_t lock;
-    size_t most, bytes;
-    struct day **days; /* open addressing; NULL: free */
-    size_t room, n;    /* room: a power of two */
-    uint64_t random;
+    size_t most, bytes;             /* bytes: of the slabs, and of what is spare */
+    struct day **days;              /* open addressing; NULL: free */
+    size_t room, n;                 /* room: a power of two */
+    struct store_fact_slab **slabs; /* each held; the last one is being filled */
+    size_t n_slabs, room_slabs;
+    void *spare[SPARE]; /* FZ_PLATFORM_LARGE bytes each; owned */
+    size_t n_spare;
+    uint64_t random, n_scans;
 };
 
 /* ---- columns ---- */
@@ -48,22 +57,14 @@ void
 store_fact_kept_drop(struct store_fact_kept *kept)
 {
     if (kept && atomic_fetch_sub(&kept->n_holders, 1) == 1)
-        free(kept);
+        store_fact_slab_drop(kept->slab);
 }
 
-static struct store_fact_kept *
-make_kept(struct fz_span bytes)
+struct store_fact_kept *
+store_fact_kept_hold(struct store_fact_kept *kept)
 {
-    struct store_fact_kept *kept = malloc(sizeof(*kept) + bytes.len);
-    if (!kept)
-        return NULL;
-    atomic_init(&kept->n_holders, 1);
-    kept->bytes = bytes.len + KEPT_BYTES;
-    memcpy(kept->data, bytes.data, bytes.len);
-    if (store_block_open(fz_span_make(kept->data, bytes.len), &kept->block, NULL) == FZ_OK)
-        return kept;
-    free(kept);
-    return NULL;
+    atomic_fetch_add(&kept->n_holders, 1);
+    return kept;
 }
 
 /* ---- days ---- */
@@ -81,20 +82,48 @@ place_of(const struct store_fact_cache *cache, int64_t project_id, int64_t day)
 }
 
 static void
+drop_slab(struct store_fact_cache *cache, size_t at)
+{
+    struct store_fact_slab *slab = cache->slabs[at];
+    cache->bytes -= slab->size;
+    cache->n_slabs--;
+    memmove(cache->slabs + at, cache->slabs + at + 1,
+            (cache->n_slabs - at) * sizeof(struct store_fact_slab *));
+    store_fact_slab_drop(slab);
+}
+
+/* It cannot be found any more. A slab without such columns goes. */
+static void
+drop_column(struct store_fact_cache *cache, struct day *day, int column)
+{
+    struct store_fact_kept *kept = day->columns[column];
+    if (!kept)
+        return;
+    struct store_fact_slab *slab = kept->slab;
+    day->columns[column] = NULL;
+    kept->is_listed = false;
+    store_fact_kept_drop(kept);
+    if (--slab->n_listed)
+        return;
+    for (size_t i = 0; i < cache->n_slabs; i++) {
+        if (cache->slabs[i] == slab) {
+            drop_slab(cache, i);
+            return;
+        }
+    }
+}
+
+static void
 drop_columns(struct store_fact_cache *cache, struct day *day)
 {
-    for (int i = 0; i < STORE_FACT_COLUMNS; i++) {
-        cache->bytes -= day->columns[i] ? day->columns[i]->bytes : 0;
-        store_fact_kept_drop(day->columns[i]);
-        day->columns[i] = NULL;
-    }
+    for (int i = 0; i < STORE_FACT_COLUMNS; i++)
+        drop_column(cache, day, i);
 }
 
 /* Those that follow it in the table move up, or they would not be found any more. */
 static void
 remove_day(struct store_fact_cache *cache, size_t at)
 {
-    drop_columns(cache, cache->days[at]);
     free(cache->days[at]);
     cache->days[at] = NULL;
     cache->n--;
@@ -104,6 +133,16 @@ remove_day(struct store_fact_cache *cache, size_t at)
         cache->days[next] = NULL;
         cache->days[place_of(cache, day->key.project_id, day->key.day)] = day;
     }
+}
+
+static bool
+is_empty(const struct day *day)
+{
+    for (int i = 0; i < STORE_FACT_COLUMNS; i++) {
+        if (day->columns[i])
+            return false;
+    }
+    return true;
 }
 
 static bool
@@ -144,23 +183,119 @@ put_day(struct store_fact_cache *cache, const struct store_fact_key *key)
     return day;
 }
 
-/* Room for so many bytes: other days go. */
+/* ---- room ---- */
+
 static bool
-make_room(struct store_fact_cache *cache, size_t bytes, const struct store_fact_key *key)
+has_slab(const struct store_fact_cache *cache, const struct store_fact_slab *slab)
 {
-    while (cache->bytes + bytes > cache->most && cache->n > 0) {
-        cache->random = cache->random * 6364136223846793005 + 1442695040888963407;
-        size_t at = (size_t)(cache->random >> 33) & (cache->room - 1);
-        while (!cache->days[at])
-            at = (at + 1) & (cache->room - 1);
-        bool is_own = cache->days[at]->key.project_id == key->project_id &&
-                      cache->days[at]->key.day == key->day;
-        if (is_own && cache->n == 1)
-            return false;
-        if (!is_own)
-            remove_day(cache, at);
+    for (size_t i = 0; i < cache->n_slabs; i++) {
+        if (cache->slabs[i] == slab)
+            return true;
     }
-    return cache->bytes + bytes <= cache->most;
+    return false;
+}
+
+/* All columns of the slab, and the slab, go. */
+static void
+empty_slab(struct store_fact_cache *cache, size_t at)
+{
+    struct store_fact_slab *slab = cache->slabs[at];
+    store_fact_slab_hold(slab);
+    for (size_t from = 0; from < slab->used;) {
+        struct store_fact_kept *kept = (void *)(slab->memory + from);
+        from += kept->bytes;
+        if (!kept->is_listed)
+            continue;
+        size_t place = place_of(cache, kept->key.project_id, kept->key.day);
+        drop_column(cache, cache->days[place], kept->column);
+        if (is_empty(cache->days[place]))
+            remove_day(cache, place);
+    }
+    /* One without columns that can be found was still here. */
+    if (at < cache->n_slabs && cache->slabs[at] == slab)
+        drop_slab(cache, at);
+    store_fact_slab_drop(slab);
+}
+
+static bool
+has_day(const struct store_fact_slab *slab, const struct store_fact_key *key)
+{
+    const struct store_fact_kept *kept;
+    for (size_t from = 0; from < slab->used; from += kept->bytes) {
+        kept = (const void *)(slab->memory + from);
+        if (kept->is_listed && kept->key.project_id == key->project_id && kept->key.day == key->day)
+            return true;
+    }
+    return false;
+}
+
+/* Drop what was not used lately, or what is chosen at random, but nothing of this day; false: there is nothing else. */
+static bool
+make_room(struct store_fact_cache *cache, const struct store_fact_key *key)
+{
+    size_t found = cache->n_slabs;
+    cache->random = cache->random * 6364136223846793005 + 1442695040888963407;
+    for (size_t i = 0; i < cache->n_slabs; i++) {
+        size_t at = (size_t)((cache->random >> 33) + i) % cache->n_slabs;
+        bool is_old = cache->slabs[at]->used_at + RECENT < cache->n_scans;
+        if ((!is_old && found < cache->n_slabs) || has_day(cache->slabs[at], key))
+            continue;
+        found = at;
+        if (is_old)
+            break;
+    }
+    if (found == cache->n_slabs)
+        return false;
+    empty_slab(cache, found);
+    return true;
+}
+
+/* A slab with so much room for this day, after the others; false: there is none. */
+static bool
+add_slab(struct store_fact_cache *cache, const struct store_fact_key *key, size_t bytes)
+{
+    size_t size = store_fact_slab_size(cache->most, cache->bytes, bytes);
+    struct store_fact_slab **slabs = bytes > cache->most
+                                         ? NULL
+                                         : fz_list_grow(NULL, cache->slabs, &cache->room_slabs,
+                                                        cache->n_slabs + 1, sizeof(*slabs));
+    if (!slabs)
+        return false;
+    cache->slabs = slabs;
+    while (cache->n_spare && cache->bytes + size > cache->most) {
+        fz_platform_large_drop(cache->spare[--cache->n_spare], FZ_PLATFORM_LARGE);
+        cache->bytes -= FZ_PLATFORM_LARGE;
+    }
+    bool has_room = true;
+    while (has_room && cache->bytes + size > cache->most)
+        has_room = make_room(cache, key);
+    struct store_fact_slab *slab = has_room ? store_fact_slab_make(size) : NULL;
+    if (!slab)
+        return false;
+    slabs[cache->n_slabs++] = slab;
+    cache->bytes += slab->size;
+    return true;
+}
+
+/* Memory for a column, which is not listed yet. NULL: there is no room. */
+static struct store_fact_kept *
+make_kept(struct store_fact_cache *cache, const struct store_fact_key *key, int column, size_t len)
+{
+    size_t bytes = sizeof(struct store_fact_kept) + len;
+    struct store_fact_slab *slab = cache->n_slabs ? cache->slabs[cache->n_slabs - 1] : NULL;
+    struct store_fact_kept *kept = slab ? store_fact_slab_take(slab, bytes) : NULL;
+    if (!kept && add_slab(cache, key, store_fact_slab_round(bytes))) {
+        slab = cache->slabs[cache->n_slabs - 1];
+        kept = store_fact_slab_take(slab, bytes);
+    }
+    if (!kept)
+        return NULL;
+    *kept = (struct store_fact_kept){
+        .slab = slab, .bytes = store_fact_slab_round(bytes), .key = *key, .column = column};
+    atomic_init(&kept->n_holders, 1);
+    store_fact_slab_hold(slab);
+    slab->used_at = cache->n_scans;
+    return kept;
 }
 
 /* ---- all ---- */
@@ -191,7 +326,12 @@ store_fact_cache_destroy(struct store_fact_cache *cache)
             drop_columns(cache, cache->days[i]);
         free(cache->days[i]);
     }
+    while (cache->n_slabs)
+        drop_slab(cache, cache->n_slabs - 1);
+    while (cache->n_spare)
+        fz_platform_large_drop(cache->spare[--cache->n_spare], FZ_PLATFORM_LARGE);
     pthread_mutex_destroy(&cache->lock);
+    free(cache->slabs);
     free(cache->days);
     free(cache);
 }
@@ -211,6 +351,14 @@ store_fact_cache_bytes(struct store_fact_cache *cache)
     return bytes;
 }
 
+void
+store_fact_cache_begin(struct store_fact_cache *cache)
+{
+    pthread_mutex_lock(&cache->lock);
+    cache->n_scans++;
+    pthread_mutex_unlock(&cache->lock);
+}
+
 struct store_fact_kept *
 store_fact_cache_get(struct store_fact_cache *cache, const struct store_fact_key *key, int column)
 {
@@ -218,8 +366,10 @@ store_fact_cache_get(struct store_fact_cache *cache, const struct store_fact_key
     const struct day *day = cache->days[place_of(cache, key->project_id, key->day)];
     struct store_fact_kept *kept =
         day && day->key.sealing == key->sealing ? day->columns[column] : NULL;
-    if (kept)
-        atomic_fetch_add(&kept->n_holders, 1);
+    if (kept) {
+        store_fact_kept_hold(kept);
+        kept->slab->used_at = cache->n_scans;
+    }
     pthread_mutex_unlock(&cache->lock);
     return kept;
 }
@@ -228,17 +378,58 @@ void
 store_fact_cache_put(struct store_fact_cache *cache, const struct store_fact_key *key, int column,
                      struct fz_span bytes)
 {
-    /* Copied outside of the lock. */
-    struct store_fact_kept *kept = make_kept(bytes);
+    pthread_mutex_lock(&cache->lock);
+    struct store_fact_kept *kept = make_kept(cache, key, column, bytes.len);
+    pthread_mutex_unlock(&cache->lock);
     if (!kept)
         return;
+    /* Outside of the lock, as it is not listed: no list reads it. */
+    memcpy(kept->data, bytes.data, bytes.len);
+    bool is_good =
+        store_block_open(fz_span_make(kept->data, bytes.len), &kept->block, NULL) == FZ_OK;
     pthread_mutex_lock(&cache->lock);
-    struct day *day = make_room(cache, kept->bytes, key) ? put_day(cache, key) : NULL;
-    if (day && !day->columns[column]) {
-        cache->bytes += kept->bytes;
+    struct day *day = is_good ? put_day(cache, key) : NULL;
+    /* Its slab may have gone in the meantime, to make room. */
+    if (day && !day->columns[column] && has_slab(cache, kept->slab)) {
         day->columns[column] = kept;
+        kept->is_listed = true;
+        kept->slab->n_listed++;
         kept = NULL;
+    } else if (day && is_empty(day)) {
+        remove_day(cache, place_of(cache, key->project_id, key->day));
     }
     pthread_mutex_unlock(&cache->lock);
     store_fact_kept_drop(kept);
+}
+
+/* ---- working memory ---- */
+
+void *
+store_fact_cache_borrow(struct store_fact_cache *cache)
+{
+    void *memory = NULL;
+    if (cache) {
+        pthread_mutex_lock(&cache->lock);
+        if (cache->n_spare) {
+            memory = cache->spare[--cache->n_spare];
+            cache->bytes -= FZ_PLATFORM_LARGE;
+        }
+        pthread_mutex_unlock(&cache->lock);
+    }
+    return memory ? memory : fz_platform_large(FZ_PLATFORM_LARGE);
+}
+
+void
+store_fact_cache_give_back(struct store_fact_cache *cache, void *memory)
+{
+    if (cache && memory) {
+        pthread_mutex_lock(&cache->lock);
+        if (cache->n_spare < SPARE && cache->bytes + FZ_PLATFORM_LARGE <= cache->most) {
+            cache->spare[cache->n_spare++] = memory;
+            cache->bytes += FZ_PLATFORM_LARGE;
+            memory = NULL;
+        }
+        pthread_mutex_unlock(&cache->lock);
+    }
+    fz_platform_large_drop(memory, FZ_PLATFORM_LARGE);
 }

@@ -1,5 +1,9 @@
 #include "storage/store_fact_days.h"
 
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/list.h"
 #include "base/time.h"
 
 const char *const store_fact_column_names[STORE_FACT_COLUMNS] = {
@@ -58,6 +62,44 @@ store_fact_changed(struct sql *tx, int64_t project_id, int64_t received_ms, stru
     return code == FZ_OK && received_ms < sealed_ms
                ? store_facts_changed(tx, project_id, received_ms / STORE_DAY_MS, err)
                : code;
+}
+
+enum fz_code
+store_sealed_days_read(struct sql *sql, const struct store_day_range *range,
+                       struct store_sealed_day **ret, size_t *ret_n, struct fz_error *err)
+{
+    const struct sql_value args[] = {sql_int(range->project_id), sql_int(range->from),
+                                     sql_int(range->to)};
+    struct store_sealed_day *days = NULL;
+    size_t n = 0, room = 0;
+    char text[320];
+    snprintf(text, sizeof(text),
+             "SELECT d.day, d.n, d.sealing, " STORE_SEALED_UNTIL
+             " FROM fact_days d WHERE d.project_id = $1 AND d.day >= $2 AND d.day < $3 AND "
+             "d.state = 1 ORDER BY d.day%s",
+             range->is_falling ? " DESC" : "");
+    FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
+    enum fz_code code = sql_query(sql, text, args, FZ_ARRAY_LEN(args), &rows, err);
+    while (sql_row(&rows, &code, err)) {
+        struct store_sealed_day *larger = fz_list_grow(NULL, days, &room, n + 1, sizeof(*days));
+        if (!larger) {
+            code = fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
+            break;
+        }
+        days = larger;
+        days[n++] = (struct store_sealed_day){.day = sql_col_int(&rows, 0),
+                                              .until_ms = sql_col_int(&rows, 3),
+                                              .sealing = sql_col_int(&rows, 2),
+                                              .n = (uint64_t)sql_col_int(&rows, 1)};
+    }
+    if (code != FZ_OK) {
+        free(days);
+        days = NULL;
+        n = 0;
+    }
+    *ret = days;
+    *ret_n = n;
+    return code;
 }
 
 enum fz_code

@@ -58,6 +58,23 @@ enum store_fact_column {
 /* Of the table facts, and from STORE_FACT_RELEASE on of reports; NULL at [0] and for tags. */
 extern const char *const store_fact_column_names[STORE_FACT_COLUMNS];
 
+struct store_sealed_day {
+    int64_t day, until_ms, sealing;
+    uint64_t n; /* facts */
+};
+/* SQL: the end of what is sealed of the day "d". */
+#define STORE_SEALED_UNTIL \
+    "CASE WHEN d.until_sealing = d.sealing THEN d.until_ms ELSE (d.day + 1) * 86400000 END"
+struct store_day_range {
+    int64_t project_id, from, to; /* days, without `to` */
+    bool is_falling;              /* the newest comes first */
+};
+/* The sealed days of the range; *ret is malloc'd, and NULL after a failure. */
+FZ_MUST_CHECK enum fz_code store_sealed_days_read(struct sql *sql,
+                                                  const struct store_day_range *range,
+                                                  struct store_sealed_day **ret, size_t *ret_n,
+                                                  struct fz_error *err);
+
 /*
  * In a transaction that holds the project's lock and changed facts of this day: its columns are not valid any more. Only for
  * facts that were received before projects.sealed_ms; for others there is nothing to do.

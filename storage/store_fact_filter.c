@@ -6,6 +6,8 @@
 /* A set is 16 MB at most; sets of ids that are farther apart are searched. */
 static const uint64_t SPAN_MAX = UINT64_C(1) << 27;
 
+enum { AT_ONCE = 256 /* facts */ };
+
 struct store_fact_filter_part {
     enum store_fact_column column;
     bool is_range;        /* all of them are in the set */
@@ -113,11 +115,13 @@ store_fact_filter_deinit(struct store_fact_filter *filter)
 
 /* ---- facts ---- */
 
+/* Without branches: which numbers are in the set cannot be foreseen. */
 static inline bool
 has_bit(const struct store_fact_filter_part *part, int64_t number)
 {
-    uint64_t at = (uint64_t)number - (uint64_t)part->least;
-    return at <= part->span && part->bits[at / 64] >> at % 64 & 1;
+    uint64_t at = (uint64_t)number - (uint64_t)part->least, is_near = at <= part->span;
+    at &= 0 - is_near;
+    return (part->bits[at / 64] >> at % 64 & is_near) != 0;
 }
 
 static inline bool
@@ -126,38 +130,76 @@ is_between(const struct store_fact_filter_part *part, int64_t number)
     return (uint64_t)number - (uint64_t)part->least <= part->span;
 }
 
-static inline bool
-has(const struct store_fact_filter_part *part, int64_t number)
-{
-    if (part->is_range)
-        return is_between(part, number);
-    return part->bits ? has_bit(part, number) : store_ids_have(&part->ids, number);
-}
-
+/* Of one fact. */
 static bool
-holds(const struct store_fact_filter_part *part, const struct store_block *columns,
-      const uint32_t *tag_starts, size_t at)
+has_tag(const struct store_fact_filter_part *part, const struct store_block *ids, size_t from,
+        size_t to)
 {
-    if (part->column != STORE_FACT_TAG_IDS)
-        return has(part, store_block_get(&columns[part->column], at));
-    for (size_t i = tag_starts[at]; i < tag_starts[at + 1]; i++) {
-        if (has(part, store_block_get(&columns[STORE_FACT_TAG_IDS], i)))
+    for (size_t i = from; i < to; i++) {
+        int64_t number = store_block_get(ids, i);
+        if (part->bits ? has_bit(part, number) : store_ids_have(&part->ids, number))
             return true;
     }
     return false;
 }
 
-/* Most conditions have one part, a set of bits or a range, which the caller knows: a loop without branches. */
-static inline size_t
-keep_one(const struct store_fact_filter_part *part, bool is_range, const struct store_block *column,
-         bool is_negated, uint32_t *at, size_t n)
+/* Facts of one condition, some at a time. */
+struct some {
+    const uint32_t *at;
+    size_t n;
+    bool hold[AT_ONCE];
+    int64_t numbers[AT_ONCE];
+};
+
+/* Find out of which of the facts this part holds. */
+static void
+hold_part(const struct store_fact_filter_part *from, const struct store_block *columns,
+          const uint32_t *tag_starts, struct some *some)
 {
+    const struct store_fact_filter_part part = *from;
+    const int64_t *numbers = some->numbers;
+    const uint32_t *at = some->at;
+    const size_t n = some->n;
+    if (!part.is_range && part.ids.n == 0) /* no sealed day has the text */
+        return;
+    if (part.column == STORE_FACT_TAG_IDS) {
+        for (size_t i = 0; i < n; i++)
+            some->hold[i] |= has_tag(&part, &columns[STORE_FACT_TAG_IDS], tag_starts[at[i]],
+                                     tag_starts[at[i] + 1]);
+        return;
+    }
+    store_block_read(&columns[part.column], at, n, some->numbers);
+    if (part.is_range) {
+        for (size_t i = 0; i < n; i++)
+            some->hold[i] |= is_between(&part, numbers[i]);
+    } else if (part.bits) {
+        for (size_t i = 0; i < n; i++)
+            some->hold[i] |= has_bit(&part, numbers[i]);
+    } else {
+        for (size_t i = 0; i < n; i++)
+            some->hold[i] |= store_ids_have(&part.ids, numbers[i]);
+    }
+}
+
+/* The same for a condition with one part, a range or a set of bits, as most have: in one loop. */
+static size_t
+keep_one(const struct store_fact_filter_part *from, bool is_negated,
+         const struct store_block *column, uint32_t *at, size_t n)
+{
+    const struct store_fact_filter_part part = *from;
+    int64_t numbers[AT_ONCE];
     size_t kept = 0;
-    for (size_t i = 0; i < n; i++) {
-        uint32_t fact = at[i];
-        int64_t number = store_block_get(column, fact);
-        at[kept] = fact;
-        kept += (is_range ? is_between(part, number) : has_bit(part, number)) != is_negated;
+    for (size_t start = 0, some; start < n; start += some) {
+        some = n - start < AT_ONCE ? n - start : AT_ONCE;
+        store_block_read(column, at + start, some, numbers);
+        for (size_t i = 0; part.is_range && i < some; i++) {
+            at[kept] = at[start + i];
+            kept += is_between(&part, numbers[i]) != is_negated;
+        }
+        for (size_t i = 0; !part.is_range && i < some; i++) {
+            at[kept] = at[start + i];
+            kept += has_bit(&part, numbers[i]) != is_negated;
+        }
     }
     return kept;
 }
@@ -166,13 +208,18 @@ static size_t
 keep(const struct store_fact_filter_part *parts, const struct store_fact_condition *condition,
      const struct store_block *columns, const uint32_t *tag_starts, uint32_t *at, size_t n)
 {
+    struct some some;
     size_t kept = 0;
-    for (size_t i = 0; i < n; i++) {
-        bool any = false;
-        for (size_t k = 0; k < condition->n && !any; k++)
-            any = holds(&parts[k], columns, tag_starts, at[i]);
-        at[kept] = at[i];
-        kept += any != condition->is_negated;
+    for (size_t from = 0; from < n; from += some.n) {
+        some.at = at + from;
+        some.n = n - from < AT_ONCE ? n - from : AT_ONCE;
+        memset(some.hold, 0, sizeof(some.hold));
+        for (size_t k = 0; k < condition->n; k++)
+            hold_part(&parts[k], columns, tag_starts, &some);
+        for (size_t i = 0; i < some.n; i++) {
+            at[kept] = at[from + i];
+            kept += some.hold[i] != condition->is_negated;
+        }
     }
     return kept;
 }
@@ -182,20 +229,14 @@ store_fact_filter_apply(const struct store_fact_filter *filter,
                         const struct store_block columns[STORE_FACT_COLUMNS],
                         const uint32_t *tag_starts, uint32_t *at, size_t n)
 {
-    const struct store_fact_filter_part *part = filter->parts;
+    const struct store_fact_filter_part *parts = filter->parts;
     for (size_t i = 0; i < filter->facts->n && n; i++) {
         const struct store_fact_condition *condition = &filter->facts->conditions[i];
-        bool is_one = condition->n == 1 && part->column != STORE_FACT_TAG_IDS;
-        const struct store_block *column = &columns[part->column];
-        if (is_one && !part->is_range && part->ids.n == 0)
-            n = condition->is_negated ? n : 0; /* no sealed day has the text */
-        else if (is_one && part->is_range)
-            n = keep_one(part, true, column, condition->is_negated, at, n);
-        else if (is_one && part->bits)
-            n = keep_one(part, false, column, condition->is_negated, at, n);
-        else
-            n = keep(part, condition, columns, tag_starts, at, n);
-        part += condition->n;
+        bool is_one = condition->n == 1 && parts->column != STORE_FACT_TAG_IDS &&
+                      (parts->is_range || parts->bits);
+        n = is_one ? keep_one(parts, condition->is_negated, &columns[parts->column], at, n)
+                   : keep(parts, condition, columns, tag_starts, at, n);
+        parts += condition->n;
     }
     return n;
 }
@@ -211,4 +252,17 @@ store_fact_filter_flagged(const struct store_block *column, uint32_t *at, size_t
         kept += store_block_get(column, at[kept]) > 0;
     }
     return kept;
+}
+
+bool
+store_fact_tag_starts(const struct store_block *counts, size_t n, size_t n_tags, uint32_t *ret)
+{
+    uint64_t at = 0;
+    for (size_t i = 0; i < n && at <= n_tags; i++) {
+        uint64_t count = (uint64_t)store_block_get(counts, i);
+        ret[i] = (uint32_t)at;
+        at = count <= n_tags ? at + count : n_tags + 1;
+    }
+    ret[n] = (uint32_t)n_tags;
+    return at == n_tags;
 }

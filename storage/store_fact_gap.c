@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+enum { MANY_IDS = 500 };
+
 static void
 append_order(const struct store_fact_want *want, bool is_falling, struct store_sql *q)
 {
@@ -20,6 +22,35 @@ append_order(const struct store_fact_want *want, bool is_falling, struct store_s
         fz_buffer_printf(&q->text, " LIMIT %zu", want->limit);
 }
 
+/* PostgreSQL takes milliseconds to plan a condition with thousands of numbers. */
+static bool
+has_many_ids(const struct store_fact_query *facts)
+{
+    for (size_t i = 0; i < facts->n; i++) {
+        for (size_t k = 0; k < facts->conditions[i].n; k++) {
+            if (facts->conditions[i].parts[k].ids.n > MANY_IDS)
+                return true;
+        }
+    }
+    return false;
+}
+
+/* Is there a fact in the range at all? */
+static enum fz_code
+find_any(const struct store_fact_query *facts, const struct store_fact_range *range, bool *ret,
+         struct fz_error *err)
+{
+    const struct sql_value args[] = {sql_int(facts->project_id), sql_int(range->from_ms),
+                                     sql_int(range->to_ms)};
+    FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
+    enum fz_code code = sql_query(facts->store->sql,
+                                  "SELECT 1 FROM facts WHERE project_id = $1 AND received_ms >= $2 "
+                                  "AND received_ms < $3 LIMIT 1",
+                                  args, FZ_ARRAY_LEN(args), &rows, err);
+    *ret = sql_row(&rows, &code, err);
+    return code;
+}
+
 enum fz_code
 store_fact_gap_open(struct store_fact_gap *gap, const struct store_fact_query *facts,
                     const struct store_fact_want *want, const struct store_fact_range *range,
@@ -29,6 +60,10 @@ store_fact_gap_open(struct store_fact_gap *gap, const struct store_fact_query *f
     const char *columns[SQL_INTS + 1] = {NULL};
     struct store_fact_query part = *facts;
     struct store_sql q;
+    bool is_any = true;
+    enum fz_code code = has_many_ids(facts) ? find_any(facts, range, &is_any, err) : FZ_OK;
+    if (code != FZ_OK || !is_any)
+        return code;
     part.since_ms = range->from_ms;
     part.until_ms = range->to_ms == INT64_MAX ? 0 : range->to_ms;
     if (!gap->bytes)
@@ -47,7 +82,7 @@ store_fact_gap_open(struct store_fact_gap *gap, const struct store_fact_query *f
     fz_buffer_text(&q.text, want->counted_only ? " AND f.is_counted = 1" : "");
     fz_buffer_text(&q.text, want->kept_only ? " AND f.report_key > 0" : "");
     append_order(want, range->is_falling, &q);
-    enum fz_code code = store_sql_done(&q, err);
+    code = store_sql_done(&q, err);
     if (code == FZ_OK)
         code = sql_ints_open(part.store->sql, columns, fz_buffer_cstr(&q.text), q.args, q.n_args,
                              &gap->ints, err);

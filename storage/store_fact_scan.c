@@ -8,7 +8,6 @@
  */
 #include "storage/store_fact_scan.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,11 +22,6 @@ enum {
     BYTES_EACH = 3                    /* of one fact in a column, about */
 };
 
-struct sealed_day {
-    int64_t day, until_ms, sealing;
-    uint64_t n;
-};
-
 struct store_fact_scan {
     struct store *store;
     const struct store_fact_query *facts;
@@ -36,8 +30,8 @@ struct store_fact_scan {
     bool needs[STORE_FACT_COLUMNS]; /* to be read of sealed days */
     bool is_falling;                /* the newest day comes first */
     int64_t from_ms, to_ms;         /* what is left to read, without to_ms */
-    struct sealed_day *days;        /* in the order of reading; owned */
-    size_t n_days, room_days, at_day;
+    struct store_sealed_day *days;  /* in the order of reading; owned */
+    size_t n_days, at_day;
     /* The statement that reads columns of days up to end_day: those that are not in memory. */
     struct sql_rows rows;
     size_t end_day;
@@ -56,35 +50,30 @@ struct store_fact_scan {
 
 /* ---- sealed days ---- */
 
-/* The end of what is sealed of the day "d". */
-#define UNTIL \
-    "CASE WHEN d.until_sealing = d.sealing THEN d.until_ms ELSE (d.day + 1) * 86400000 END"
-
 static enum fz_code
 read_days(struct store_fact_scan *scan, struct fz_error *err)
 {
     int64_t to_ms = scan->to_ms == INT64_MAX ? INT64_MAX : scan->to_ms + STORE_DAY_MS - 1;
-    int64_t from = scan->from_ms / STORE_DAY_MS, to = to_ms / STORE_DAY_MS;
-    const struct sql_value args[] = {sql_int(scan->facts->project_id), sql_int(from), sql_int(to)};
-    char text[320];
-    snprintf(text, sizeof(text),
-             "SELECT d.day, d.n, d.sealing, " UNTIL " FROM fact_days d WHERE d.project_id = $1 AND "
-             "d.day >= $2 AND d.day < $3 AND d.state = 1 ORDER BY d.day%s",
-             scan->is_falling ? " DESC" : "");
-    FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
-    enum fz_code code = sql_query(scan->store->sql, text, args, FZ_ARRAY_LEN(args), &rows, err);
-    while (sql_row(&rows, &code, err)) {
-        struct sealed_day *days =
-            fz_list_grow(NULL, scan->days, &scan->room_days, scan->n_days + 1, sizeof(*days));
-        if (!days)
-            return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
-        scan->days = days;
-        days[scan->n_days++] = (struct sealed_day){.day = sql_col_int(&rows, 0),
-                                                   .until_ms = sql_col_int(&rows, 3),
-                                                   .sealing = sql_col_int(&rows, 2),
-                                                   .n = (uint64_t)sql_col_int(&rows, 1)};
-    }
-    return code;
+    const struct store_day_range range = {.project_id = scan->facts->project_id,
+                                          .from = scan->from_ms / STORE_DAY_MS,
+                                          .to = to_ms / STORE_DAY_MS,
+                                          .is_falling = scan->is_falling};
+    return store_sealed_days_read(scan->store->sql, &range, &scan->days, &scan->n_days, err);
+}
+
+/* Leave out what is before and after the days that are wanted. */
+static void
+leave_days(struct store_fact_scan *scan)
+{
+    size_t n = scan->want.n_days < scan->n_days ? scan->want.n_days : scan->n_days;
+    if (n == 0)
+        return;
+    const struct store_sealed_day *one = &scan->days[0], *other = &scan->days[n - 1];
+    scan->n_days = n;
+    int64_t from_ms = (scan->is_falling ? other : one)->day * STORE_DAY_MS;
+    int64_t to_ms = (scan->is_falling ? one : other)->until_ms;
+    scan->from_ms = from_ms > scan->from_ms ? from_ms : scan->from_ms;
+    scan->to_ms = to_ms < scan->to_ms ? to_ms : scan->to_ms;
 }
 
 /* Hold a column that is in memory; its number becomes `base` + what is stored. */
@@ -103,7 +92,7 @@ take_kept(struct store_fact_scan *scan, int64_t day, int64_t sealing, int column
 
 /* Add to scan->reads what is not in memory of this day; is that anything? */
 static bool
-find_missing(struct store_fact_scan *scan, const struct sealed_day *day)
+find_missing(struct store_fact_scan *scan, const struct store_sealed_day *day)
 {
     bool any = false;
     for (int i = 1; i < STORE_FACT_COLUMNS; i++) {
@@ -133,7 +122,7 @@ open_days(struct store_fact_scan *scan, struct fz_error *err)
     int64_t to = scan->days[scan->is_falling ? scan->at_day : end - 1].day;
     const struct sql_value args[] = {sql_int(scan->facts->project_id), sql_int(from), sql_int(to)};
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text = fz_buffer_make(0);
-    fz_buffer_text(&text, "SELECT d.day, d.n, d.sealing, " UNTIL);
+    fz_buffer_text(&text, "SELECT d.day, d.n, d.sealing, " STORE_SEALED_UNTIL);
     for (int i = 1; i < STORE_FACT_COLUMNS; i++) {
         if (scan->reads[i])
             fz_buffer_printf(&text,
@@ -186,26 +175,20 @@ start_tags(struct store_fact_scan *scan, size_t n, enum fz_code *code, struct fz
 {
     uint32_t *starts =
         fz_list_grow(NULL, scan->tag_starts, &scan->room_tags, n + 1, sizeof(*starts));
-    uint64_t at = 0, most = scan->columns[STORE_FACT_TAG_IDS].n;
     if (!starts) {
         *code = fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
         return false;
     }
     scan->tag_starts = starts;
-    for (size_t i = 0; i < n && at <= most; i++) {
-        uint64_t count = (uint64_t)store_block_get(&scan->columns[STORE_FACT_TAG_COUNT], i);
-        starts[i] = (uint32_t)at;
-        at = count <= most ? at + count : most + 1;
-    }
-    starts[n] = (uint32_t)most;
-    return at == most;
+    return store_fact_tag_starts(&scan->columns[STORE_FACT_TAG_COUNT], n,
+                                 scan->columns[STORE_FACT_TAG_IDS].n, starts);
 }
 
 /* What is known of the day whose columns are used. */
 struct day_columns {
-    struct sealed_day as; /* it was when they were read */
-    bool is_gone;         /* a column was in memory, and is not any more */
-    bool is_old;          /* an earlier version has sealed it, without this column */
+    struct store_sealed_day as; /* it was when they were read */
+    bool is_gone;               /* a column was in memory, and is not any more */
+    bool is_old;                /* an earlier version has sealed it, without this column */
 };
 
 /* The columns of the current row, which are kept in memory, too. */
@@ -241,6 +224,7 @@ check_columns(struct store_fact_scan *scan, const struct day_columns *day, enum 
             return false;
     }
     scan->columns[STORE_FACT_RECEIVED].base += day->as.day * STORE_DAY_MS;
+    scan->columns[STORE_FACT_RECEIVED].most += day->as.day * STORE_DAY_MS;
     return !scan->needs[STORE_FACT_TAG_IDS] || start_tags(scan, day->as.n, code, err);
 }
 
@@ -346,8 +330,12 @@ store_fact_scan_open(const struct store_fact_query *facts, const struct store_fa
     scan->needs[STORE_FACT_COUNTED] |= want->counted_only;
     scan->needs[STORE_FACT_REPORT] |= scan->want.kept_only || want->has_after;
     scan->needs[STORE_FACT_RECEIVED] |= facts->since_ms || facts->until_ms || want->has_after;
+    if (by_columns && facts->store->fact_cache)
+        store_fact_cache_begin(facts->store->fact_cache);
     if (code == FZ_OK && by_columns)
         code = read_days(scan, err);
+    if (want->n_days)
+        leave_days(scan);
     if (code == FZ_OK)
         *ret = scan;
     else
@@ -396,7 +384,7 @@ static bool
 take_day(struct store_fact_scan *scan, struct day_columns *ret, enum fz_code *code,
          struct fz_error *err)
 {
-    const struct sealed_day *day = &scan->days[scan->at_day];
+    const struct store_sealed_day *day = &scan->days[scan->at_day];
     *ret = (struct day_columns){.as = *day};
     if (!scan->is_reading) {
         scan->is_held = !find_missing(scan, day);
@@ -466,7 +454,12 @@ store_fact_scan_next(struct store_fact_scan *scan, struct store_fact_batch *ret,
                            scan->is_falling ? scan->from_ms : scan->to_ms, code, err))
             break;
     }
-    *ret = (struct store_fact_batch){n, scan->at, scan->columns, scan->n_others};
+    bool has_times = scan->is_held && !scan->is_falling && scan->needs[STORE_FACT_RECEIVED];
+    *ret = (struct store_fact_batch){.n = n,
+                                     .at = scan->at,
+                                     .columns = scan->columns,
+                                     .n_others = scan->n_others,
+                                     .times = has_times ? scan->kept[STORE_FACT_RECEIVED] : NULL};
     return *code == FZ_OK && n > 0;
 }
 
@@ -495,6 +488,8 @@ store_fact_scan_lend(struct store_fact_scan *scan, const struct store_fact_batch
     memcpy(ret->columns, scan->columns, sizeof(ret->columns));
     memcpy(ret->kept, scan->kept, sizeof(ret->kept));
     memset(scan->kept, 0, sizeof(scan->kept));
-    ret->batch = (struct store_fact_batch){.n = batch->n, .at = own.at, .columns = ret->columns};
+    ret->batch = *batch;
+    ret->batch.at = own.at;
+    ret->batch.columns = ret->columns;
     return true;
 }

@@ -28,20 +28,24 @@ struct store_fact_want {
     bool kept_only;    /* facts of reports that are there */
     enum store_fact_order order;
     size_t limit; /* so many are needed; 0 = all */
+    size_t
+        n_days; /* of this order: only as many sealed days, and what is before and between them; 0 = all */
     bool has_after;
     int64_t after_ms, after_key; /* with an order: only what comes after this fact */
 };
 
+struct store_fact_kept;
 struct store_fact_batch {
     size_t n;
     const uint32_t *at; /* places in the columns */
     /* Those that are wanted. STORE_FACT_RECEIVED is received_ms; STORE_FACT_REPORT is 0 or negative if the report was deleted. */
     const struct store_block *columns;
     size_t n_others; /* facts of sealed days until now that do not meet the conditions */
+    /* What has the column received_ms in memory, where it can be held on to; the facts are in the order of time then. Or NULL. */
+    struct store_fact_kept *times;
 };
 
 /* A batch that another thread reads while the scan goes on. It holds its columns: they stay when the day is dropped from memory. */
-struct store_fact_kept;
 struct store_fact_lent {
     struct store_fact_batch batch; /* of what follows */
     struct store_block columns[STORE_FACT_COLUMNS];
@@ -69,11 +73,13 @@ bool store_fact_scan_lend(struct store_fact_scan *scan, const struct store_fact_
 void store_fact_scan_close(struct store_fact_scan *scan);
 
 /*
- * Do all facts that count meet the conditions, so that counts of all time can be used instead? After store_fact_query_plan().
- * False also where it is not known, as among few facts, which are counted as fast (store_fact_all.c).
+ * Before store_fact_query_plan(). *ret_all: do all facts that count meet the conditions, so that counts of all time can be used
+ * instead? *ret_many: do so many of the newest that no index is better than columns? Both are false where that is not known, as
+ * among few facts, which are counted as fast (store_fact_all.c).
  */
-FZ_MUST_CHECK enum fz_code store_fact_query_is_of_all(const struct store_fact_query *facts,
-                                                      bool *ret, struct fz_error *err);
+FZ_MUST_CHECK enum fz_code store_fact_query_look(const struct store_fact_query *facts,
+                                                 bool *ret_all, bool *ret_many,
+                                                 struct fz_error *err);
 /* It is looked for among so many sealed facts or more; 0 = the default. */
 void store_set_all_from(struct store *store, uint64_t facts);
 

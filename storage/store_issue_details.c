@@ -9,28 +9,16 @@
 
 #include "base/text.h"
 #include "storage/store_fact_scan.h"
-#include "storage/store_tally.h"
+#include "storage/store_issue_counts.h"
 
 enum { NEWEST = 200 /* reports among which the best named one is looked for */ };
-
-static const struct {
-    enum store_term term;
-    enum store_fact_column column;
-} shared[STORE_DISTRIBUTIONS] = {
-    [STORE_BY_VERSION] = {STORE_TERM_VERSION, STORE_FACT_VERSION},
-    [STORE_BY_OS] = {STORE_TERM_OS, STORE_FACT_OS},
-    [STORE_BY_DEVICE] = {STORE_TERM_DEVICE, STORE_FACT_DEVICE},
-    [STORE_BY_ARCH] = {STORE_TERM_ARCH, STORE_FACT_ARCH},
-    [STORE_BY_ENVIRONMENT] = {STORE_TERM_ENVIRONMENT, STORE_FACT_ENVIRONMENT},
-};
 
 struct details {
     struct store_tally t; /* of this one issue */
     struct store_issue issue;
     struct store_fact_query facts;
     bool all_time;
-    struct store_map counts[STORE_DISTRIBUTIONS]; /* of term ids; -1 stands for an unknown text */
-    struct store_map places;                      /* of variants in the list, from 1 */
+    struct store_issue_counts counts;
     struct store_variant *variants;
     size_t n_variants;
 };
@@ -38,9 +26,7 @@ struct details {
 static void
 deinit(struct details *d)
 {
-    for (int i = 0; i < STORE_DISTRIBUTIONS; i++)
-        store_map_deinit(&d->counts[i]);
-    store_map_deinit(&d->places);
+    store_issue_counts_deinit(&d->counts);
     store_tally_deinit(&d->t);
 }
 
@@ -68,10 +54,6 @@ read_variants(struct details *d, struct fz_error *err)
                                     .last_ms = sql_col_int(&rows, 5)};
         if (sha256.len == FZ_SHA256_LEN)
             fz_text_hex(sha256, v->sha256);
-        uint32_t *place = store_map_put(&d->places, v->number);
-        if (!place)
-            return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
-        *place = (uint32_t)list.n;
     }
     return sql_list_done(&list, code, &d->variants, &d->n_variants);
 }
@@ -101,85 +83,20 @@ sort_variants(struct details *d)
 /* ---- counting ---- */
 
 static enum fz_code
-count_share(struct details *d, int by, int64_t term, uint64_t n, struct fz_error *err)
-{
-    uint32_t *count = store_map_put(&d->counts[by], term > 0 ? term : -1);
-    if (!count)
-        return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
-    *count += (uint32_t)n;
-    return FZ_OK;
-}
-
-/* The columns that are counted: for store_tally_count(), then in the order of enum store_distribution. */
-static const enum store_fact_column counted_columns[] = {
-    STORE_FACT_VARIANT, STORE_FACT_USER,   STORE_FACT_VERSION, STORE_FACT_RECEIVED,
-    STORE_FACT_OS,      STORE_FACT_DEVICE, STORE_FACT_ARCH,    STORE_FACT_ENVIRONMENT};
-
-static void
-count_variant(struct details *d, const struct store_block *columns, size_t fact)
-{
-    int64_t received_ms = store_block_get(&columns[STORE_FACT_RECEIVED], fact);
-    uint32_t at = store_map_get(&d->places, store_block_get(&columns[STORE_FACT_VARIANT], fact));
-    if (!at)
-        return;
-    struct store_variant *variant = &d->variants[at - 1];
-    variant->n_reports++;
-    if (!variant->first_ms || received_ms < variant->first_ms)
-        variant->first_ms = received_ms;
-    if (received_ms > variant->last_ms)
-        variant->last_ms = received_ms;
-}
-
-/* How many facts of the batch have each value of a column. */
-static enum fz_code
-count_values(struct details *d, const struct store_fact_batch *batch, int by, struct fz_error *err)
-{
-    const struct store_block *column = &batch->columns[shared[by].column];
-    uint32_t counts[256] = {0};
-    enum fz_code code = FZ_OK;
-    /* Of columns of a day most have fewer than 256 values. */
-    if (column->width <= 1) {
-        for (size_t i = 0; i < batch->n; i++)
-            counts[store_block_get(column, batch->at[i]) - column->base]++;
-        for (int i = 0; code == FZ_OK && i < 256; i++)
-            code = counts[i] ? count_share(d, by, column->base + i, counts[i], err) : FZ_OK;
-        return code;
-    }
-    for (size_t i = 0; code == FZ_OK && i < batch->n; i++)
-        code = count_share(d, by, store_block_get(column, batch->at[i]), 1, err);
-    return code;
-}
-
-static enum fz_code
 count_facts(struct details *d, struct fz_error *err)
 {
-    const struct store_fact_want want = {.columns = counted_columns,
-                                         .n_columns = FZ_ARRAY_LEN(counted_columns),
-                                         .counted_only = true};
-    struct store_fact_scan *scan = NULL;
-    struct store_fact_batch batch;
-    for (size_t i = 0; i < d->n_variants; i++) {
-        d->variants[i].n_reports = 0;
-        d->variants[i].first_ms = d->variants[i].last_ms = 0;
+    struct store_tally *t = &d->t;
+    d->counts.tally = t;
+    enum fz_code code = store_issue_counts_facts(&d->counts, &d->facts, err);
+    for (size_t i = 0; code == FZ_OK && i < d->n_variants; i++) {
+        struct store_variant *variant = &d->variants[i];
+        const struct store_counted *counted =
+            &t->issues[store_map_get(&t->by_variant, variant->number) - 1];
+        variant->n_reports = counted->n_reports;
+        variant->first_ms = counted->first_ms;
+        variant->last_ms = counted->last_ms;
     }
-    enum fz_code code = store_tally_count_start(&d->t, err);
-    if (code == FZ_OK && d->facts.is_empty)
-        return store_tally_count_end(&d->t, err);
-    if (code == FZ_OK)
-        code = store_fact_scan_open(&d->facts, &want, &scan, err);
-    uint64_t n_facts = code == FZ_OK ? store_fact_scan_expects(scan) : 0;
-    for (bool is_first = true; store_fact_scan_next(scan, &batch, &code, err); is_first = false) {
-        if (is_first)
-            code = store_tally_count_expect(&d->t, n_facts, &batch, err);
-        if (code == FZ_OK)
-            code = store_tally_count(&d->t, &batch, err);
-        for (size_t i = 0; code == FZ_OK && i < batch.n; i++)
-            count_variant(d, batch.columns, batch.at[i]);
-        for (int by = 0; code == FZ_OK && by < STORE_DISTRIBUTIONS; by++)
-            code = count_values(d, &batch, by, err);
-    }
-    store_fact_scan_close(scan);
-    return code == FZ_OK ? store_tally_count_end(&d->t, err) : code;
+    return code;
 }
 
 /* Without conditions: the counts of all time. Reports of which a text is not known have no row. */
@@ -198,16 +115,16 @@ count_days(struct details *d, struct fz_error *err)
         args, FZ_ARRAY_LEN(args), &ints, err);
     for (int64_t row[3]; sql_ints_next(&ints, row, &code, err);) {
         for (int i = 0; code == FZ_OK && i < STORE_DISTRIBUTIONS; i++) {
-            if (row[0] != (int64_t)shared[i].term || row[2] <= 0)
+            if (row[0] != (int64_t)store_distributed[i].term || row[2] <= 0)
                 continue;
-            code = count_share(d, i, row[1], (uint64_t)row[2], err);
+            code = store_issue_counts_put(&d->counts, i, row[1], (uint64_t)row[2], err);
             known[i] += (uint64_t)row[2];
         }
     }
     sql_ints_close(&ints);
     for (int i = 0; code == FZ_OK && i < STORE_DISTRIBUTIONS; i++) {
         if (d->issue.n_reports > known[i])
-            code = count_share(d, i, -1, d->issue.n_reports - known[i], err);
+            code = store_issue_counts_put(&d->counts, i, -1, d->issue.n_reports - known[i], err);
     }
     return code;
 }
@@ -363,29 +280,30 @@ count(struct details *d, const struct store_query *query, struct store_ids *ret_
 static enum fz_code
 finish(struct details *d, struct store_issue_details *ret, struct fz_error *err)
 {
-    struct store_counted *counted = d->t.issues;
+    struct store_counted counted;
     struct store_issue *issue = &ret->listed.issue;
     enum fz_code code = FZ_OK;
     *issue = d->issue;
     ret->trend = d->t.trend;
+    const struct store_ids numbers = {.list = &d->issue.number, .n = 1};
     if (d->all_time) {
-        struct store_ids numbers = {.list = &d->issue.number, .n = 1};
         code = count_days(d, err);
         if (code == FZ_OK)
             code = store_tally_trend(&d->t, &numbers, err);
     } else {
-        issue->n_reports = counted->n_reports;
-        issue->n_users = counted->n_users;
-        issue->first_ms = counted->first_ms;
-        issue->last_ms = counted->last_ms;
-        struct store_ids numbers = {.list = &d->issue.number, .n = 1};
         code = store_tally_versions_start(&d->t, &numbers, err);
-        if (code == FZ_OK)
-            store_tally_versions(&d->t, counted, issue);
     }
-    memcpy(ret->listed.trend, counted->trend, sizeof(counted->trend));
+    store_tally_sum_up(&d->t, &counted);
+    if (code == FZ_OK && !d->all_time) {
+        issue->n_reports = counted.n_reports;
+        issue->n_users = counted.n_users;
+        issue->first_ms = counted.first_ms;
+        issue->last_ms = counted.last_ms;
+        store_tally_versions(&d->t, &counted, issue);
+    }
+    memcpy(ret->listed.trend, counted.trend, sizeof(counted.trend));
     for (int i = 0; code == FZ_OK && i < STORE_DISTRIBUTIONS; i++)
-        code = read_shares(d, &d->counts[i], &ret->shares[i], err);
+        code = read_shares(d, &d->counts.values[i], &ret->shares[i], err);
     sort_variants(d);
     ret->variants = d->variants;
     ret->n_all_variants = d->n_variants;

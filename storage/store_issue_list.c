@@ -91,10 +91,11 @@ tally(struct store_tally *t, const struct store_issue_search *search, bool *ret_
     enum fz_code code =
         store_fact_query_make(t->store, t->project_id, search->query, false, t->arena, &facts, err);
     *ret_all_time = code == FZ_OK && !store_fact_query_has_any(&facts);
+    bool is_many = false;
     if (code == FZ_OK && !*ret_all_time)
+        code = store_fact_query_look(&facts, ret_all_time, &is_many, err);
+    if (code == FZ_OK && !*ret_all_time && !is_many)
         code = store_fact_query_plan(&facts, err);
-    if (code == FZ_OK && !*ret_all_time)
-        code = store_fact_query_is_of_all(&facts, ret_all_time, err);
     if (code == FZ_OK)
         code = store_tally_issues(t, search->query, *ret_all_time, err);
     if (code != FZ_OK || !*ret_all_time)

@@ -28,7 +28,6 @@ struct store {
     int64_t erased_ms;                   /* of the last erasure that the cache of terms knows of */
     struct store_fact_cache *fact_cache; /* of store_fact_cache.h; borrowed; NULL = none */
     uint64_t share_from;                 /* of store_set_share_from(); 0 = the default */
-    uint64_t table_from;                 /* of store_set_table_from(); 0 = the default */
     uint64_t all_from;                   /* of store_set_all_from(); 0 = the default */
     unsigned usage_slot;                 /* where this connection counts usage and changes */
     int64_t swept_sets[STORE_SET_KINDS]; /* the last set that store_sweep_rows() looked at */

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "storage/store_fact_cache.h"
 #include "storage/store_fact_scan.h"
 #include "storage/store_versions.h"
 
@@ -108,6 +109,9 @@ store_tally_deinit(struct store_tally *tally)
     store_map_deinit(&tally->by_variant);
     store_distinct_deinit(&tally->users);
     store_map_deinit(&tally->ranks);
+    for (size_t i = 0; i < tally->n_times; i++)
+        store_fact_kept_drop(tally->times[i].kept);
+    free(tally->times);
 }
 
 /* The range of the query, or four weeks; from a full hour on if it is a day or longer, as issue_hours counts. */
@@ -167,8 +171,11 @@ enum fz_code
 store_tally_start(struct store *store, int64_t project_id, const struct store_query *query,
                   struct fz_arena *arena, struct store_tally *ret, struct fz_error *err)
 {
-    *ret = (struct store_tally){
-        .store = store, .project_id = project_id, .arena = arena, .trend = trend_of(query)};
+    *ret = (struct store_tally){.store = store,
+                                .project_id = project_id,
+                                .arena = arena,
+                                .trend = trend_of(query),
+                                .users.memory = store->fact_cache};
     return read_versions(ret, err);
 }
 
@@ -178,10 +185,10 @@ static enum fz_code
 read_issues(struct store_tally *tally, const struct store_query *query, bool is_all_time,
             struct fz_error *err)
 {
-    /* Facts that are counted replace the last three. */
+    /* Facts that are counted replace the last four. */
     static const char *const all_time[] = {"i.id",       "i.number",  "i.n_reports", "i.n_users",
                                            "i.first_ms", "i.last_ms", NULL};
-    static const char *const counted[] = {"i.id", "i.number", "i.n_reports", NULL};
+    static const char *const counted[] = {"i.id", "i.number", NULL};
     struct store_sql q;
     struct sql_list list = {.arena = tally->arena, .item = sizeof(*tally->issues)};
     store_sql_init(&q, tally->store, tally->arena);
@@ -259,16 +266,43 @@ store_tally_one(struct store_tally *tally, const struct store_issue *issue,
                 const struct store_ids *variants, struct fz_error *err)
 {
     enum fz_code code = FZ_OK;
-    tally->issues = fz_arena_array(tally->arena, 1, sizeof(*tally->issues));
+    tally->issues = fz_arena_array(tally->arena, variants->n, sizeof(*tally->issues));
     if (!tally->issues)
         return fz_arena_fail(tally->arena, err);
-    tally->issues[0] =
-        (struct store_counted){.number = issue->number, .n_reports = issue->n_reports};
-    tally->n = tally->users.n_groups = 1;
-    for (size_t i = 0; code == FZ_OK && i < variants->n; i++)
-        code = put(&tally->by_variant, variants->list[i], 1, err);
+    tally->n = variants->n;
+    tally->users.n_groups = 1;
+    tally->is_one = true;
+    for (size_t i = 0; code == FZ_OK && i < variants->n; i++) {
+        tally->issues[i] = (struct store_counted){.id = variants->list[i], .number = issue->number};
+        code = put(&tally->by_variant, variants->list[i], (uint32_t)i + 1, err);
+    }
     store_map_pack(&tally->by_variant);
     return code;
+}
+
+void
+store_tally_sum_up(const struct store_tally *tally, struct store_counted *ret)
+{
+    *ret = (struct store_counted){.n_reports = 0};
+    for (size_t i = 0; i < tally->n; i++) {
+        const struct store_counted *one = &tally->issues[i];
+        for (int part = 0; part < STORE_TREND; part++)
+            ret->trend[part] += one->trend[part];
+        ret->number = one->number;
+        ret->n_users += one->n_users;
+        ret->n_new_users += one->n_new_users;
+        if (one->n_reports == 0)
+            continue;
+        if (ret->n_reports == 0 || one->first_ms < ret->first_ms)
+            ret->first_ms = one->first_ms;
+        if (one->last_ms > ret->last_ms)
+            ret->last_ms = one->last_ms;
+        if (one->first_version && (!ret->first_version || one->first_version < ret->first_version))
+            ret->first_version = one->first_version;
+        if (one->last_version > ret->last_version)
+            ret->last_version = one->last_version;
+        ret->n_reports += one->n_reports;
+    }
 }
 
 /* ---- texts ---- */

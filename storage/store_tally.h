@@ -40,7 +40,7 @@ store_map_get(const struct store_map *map, int64_t key)
     return store_map_find(map, key);
 }
 
-/* The counts of one issue. */
+/* The counts of one issue, or of one variant of it. */
 struct store_counted {
     int64_t id, number;
     uint64_t n_reports, n_users;
@@ -50,12 +50,18 @@ struct store_counted {
     uint32_t trend[STORE_TREND];
 };
 
-/* The same while facts are counted: what each of them changes. */
+/* Of an issue, while facts are counted: what each of them changes. */
 struct store_tally_sum {
-    uint32_t n,
-        n_before; /* reports, and how many there were before the present part of the trend */
+    uint32_t n, n_before; /* facts; of them, those before the present part of the trend */
+    uint32_t first, last; /* places in tally.times, from 1; 0 = none, or they are settled */
     uint32_t first_version, last_version;
-    int64_t first_ms, last_ms;
+};
+
+/* When facts were received that may be the first or last of an issue: a column that is held until that is known. */
+struct store_tally_times {
+    uint32_t from; /* its first fact has this place */
+    struct store_block column;
+    struct store_fact_kept *kept;
 };
 
 struct store_tally {
@@ -65,16 +71,21 @@ struct store_tally {
     struct store_trend trend;
     int64_t part, part_from_ms, part_to_ms; /* of the trend: that of the last fact */
     struct store_counted *issues;
-    struct store_tally_sum *sums;
-    size_t n;                    /* of both */
+    struct store_tally_sum *sums; /* one more than issues: the first is of facts that have none */
+    size_t n;                     /* of issues */
+    struct store_tally_times *times; /* in the order of time; owned */
+    size_t n_times, room_times;
+    uint32_t n_places;
     struct store_map by_id;      /* issue's id to its place, from 1 */
     struct store_map by_variant; /* the same for a variant */
     struct store_distinct users; /* of issues; marked: with one of the newest versions */
-    struct store_map ranks;      /* version's id to its place among all versions, from 1 */
-    int64_t *versions;           /* ids in their order */
-    bool *is_new;                /* by place, from 1: is it one of the newest two? */
-    struct store_ids newest;     /* their ids */
-    struct store_ids shown;      /* versions whose texts are in shown_texts */
+    bool is_shared;              /* two threads count */
+    bool is_one; /* all are variants of one issue, which have their users in common: group 0 */
+    struct store_map ranks;  /* version's id to its place among all versions, from 1 */
+    int64_t *versions;       /* ids in their order */
+    bool *is_new;            /* by place, from 1: is it one of the newest two? */
+    struct store_ids newest; /* their ids */
+    struct store_ids shown;  /* versions whose texts are in shown_texts */
     struct store_term_text *shown_texts;
 };
 
@@ -85,8 +96,8 @@ FZ_MUST_CHECK enum fz_code store_tally_start(struct store *store, int64_t projec
                                              struct fz_error *err);
 void store_tally_deinit(struct store_tally *tally);
 /*
- * Read the issues that meet the conditions about issues, and their variants. `is_all_time`: with the counts of all time, else only
- * n_reports of them, as facts are to be counted.
+ * Read the issues that meet the conditions about issues, and their variants. `is_all_time`: with the counts of all time, else
+ * without, as facts are to be counted.
  */
 FZ_MUST_CHECK enum fz_code store_tally_issues(struct store_tally *tally,
                                               const struct store_query *query, bool is_all_time,
@@ -100,28 +111,25 @@ FZ_MUST_CHECK enum fz_code store_tally_newest(struct store_tally *tally, struct 
 /* The same for the trend; of the issues with these numbers (NULL: of all). */
 FZ_MUST_CHECK enum fz_code store_tally_trend(struct store_tally *tally,
                                              const struct store_ids *numbers, struct fz_error *err);
-/*
- * The same by the caller's own scan: start, then each batch, which has variants, users, versions and times, then the end. n_reports
- * of the issues are those of all time until then.
- */
+/* The same by the caller's own scan: start, then each batch, which has variants, users, versions and times, then the end. */
 FZ_MUST_CHECK enum fz_code store_tally_count_start(struct store_tally *tally, struct fz_error *err);
-/* From so many facts on an issue may have a table of its users; 0 = the default. */
-void store_set_table_from(struct store *store, uint64_t facts);
-/* Before the first batch is counted, of which and of those after it there are about `n_facts`: it makes counting fast. */
-FZ_MUST_CHECK enum fz_code store_tally_count_expect(struct store_tally *tally, uint64_t n_facts,
-                                                    const struct store_fact_batch *batch,
-                                                    struct fz_error *err);
 FZ_MUST_CHECK enum fz_code store_tally_count(struct store_tally *tally,
                                              const struct store_fact_batch *batch,
                                              struct fz_error *err);
-/* What was counted in `other`, which began as a copy with counts of its own. */
+FZ_MUST_CHECK enum fz_code store_tally_count_end(struct store_tally *tally, struct fz_error *err);
+/* In between: one for another thread, with counts of its own, which only reads the rest. It ends with store_tally_count_drop(). */
+FZ_MUST_CHECK enum fz_code store_tally_count_like(const struct store_tally *tally,
+                                                  struct store_tally *ret, struct fz_error *err);
+/* Take what was counted in `other`. */
 FZ_MUST_CHECK enum fz_code store_tally_count_add(struct store_tally *tally,
                                                  struct store_tally *other, struct fz_error *err);
-FZ_MUST_CHECK enum fz_code store_tally_count_end(struct store_tally *tally, struct fz_error *err);
-/* Instead of store_tally_issues(): only this issue, with these variants. */
+void store_tally_count_drop(struct store_tally *other);
+/* Instead of store_tally_issues(): the variants of one issue, in this order. The users that are counted are those of the issue. */
 FZ_MUST_CHECK enum fz_code store_tally_one(struct store_tally *tally,
                                            const struct store_issue *issue,
                                            const struct store_ids *variants, struct fz_error *err);
+/* What was counted of its variants together; the trend of all time, too. */
+void store_tally_sum_up(const struct store_tally *tally, struct store_counted *ret);
 /* The texts of the first and last versions, as counted: read those of the issues with these numbers (sorted), then take them. */
 FZ_MUST_CHECK enum fz_code store_tally_versions_start(struct store_tally *tally,
                                                       const struct store_ids *numbers,

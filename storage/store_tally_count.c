@@ -1,30 +1,34 @@
 /*
  * Facts counted by issue, batch by batch.
  *
- * A list counts up to millions of facts, so each of them touches 32 bytes of its issue and one bit of its user, and nothing else.
- * What the facts add to the trend is found once for each part of it: they come in the order of time, more or less.
+ * A list counts up to millions of facts, so each of them touches 24 bytes of its issue and the end of its list of users, and nothing
+ * else. Columns are read some facts at a time, one after the other, so that each loop needs few registers. What the facts add to
+ * the trend is found once for each part of it, as they come in the order of time; and only the first and the last one of an issue
+ * are looked at for their times, at the end.
  */
 #include "storage/store_tally.h"
 
-#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
 
-static const int64_t HOUR_MS = 3600000;
+#include "base/list.h"
+#include "base/platform.h"
+#include "storage/store_fact_cache.h"
+#include "storage/store_fact_share.h"
 
-/* An issue with many users has a table of bits for them: with more facts than this, and more than the table would have memory for. */
-enum { LARGE_MIN = 256 };
-static const double PAIR_BYTES = 16; /* of each fact, without a table */
-enum { AT_ONCE = 64 /* facts that are looked up */ };
+enum { AT_ONCE = 256 /* facts */ };
 
-/* ---- facts ---- */
+/* ---- parts of the trend ---- */
 
-/* What was counted since the last call is of the present part of the trend. */
+/* What was counted since the last call is of the present part. */
 static void
 end_part(struct store_tally *tally)
 {
     for (size_t i = 0; i < tally->n; i++) {
-        struct store_tally_sum *sum = &tally->sums[i];
+        struct store_tally_sum *sum = &tally->sums[i + 1];
         if (tally->part >= 0)
             tally->issues[i].trend[tally->part] += sum->n - sum->n_before;
+        tally->issues[i].n_reports += sum->n - sum->n_before;
         sum->n_before = sum->n;
     }
 }
@@ -33,6 +37,8 @@ static void
 start_part(struct store_tally *tally, int64_t received_ms)
 {
     int64_t start = tally->trend.start_ms, step = tally->trend.step_ms;
+    if (received_ms >= tally->part_from_ms && received_ms < tally->part_to_ms)
+        return;
     int64_t part = received_ms >= start ? (received_ms - start) / step : -1;
     bool is_inside = part >= 0 && part < STORE_TREND;
     end_part(tally);
@@ -41,315 +47,356 @@ start_part(struct store_tally *tally, int64_t received_ms)
     tally->part_to_ms = is_inside ? start + (part + 1) * step : part < 0 ? start : INT64_MAX;
 }
 
-enum fz_code
-store_tally_count_start(struct store_tally *tally, struct fz_error *err)
+/* ---- times ---- */
+
+static void
+see_time(struct store_counted *issue, int64_t received_ms)
 {
-    tally->sums = fz_arena_array(tally->arena, tally->n, sizeof(*tally->sums));
-    if (!tally->sums)
-        return fz_arena_fail(tally->arena, err);
+    if (!issue->last_ms || received_ms < issue->first_ms)
+        issue->first_ms = received_ms;
+    if (!issue->last_ms || received_ms > issue->last_ms)
+        issue->last_ms = received_ms;
+}
+
+static int64_t
+time_of(const struct store_tally *tally, uint32_t place)
+{
+    size_t low = 0, high = tally->n_times;
+    while (high - low > 1) {
+        size_t mid = low + (high - low) / 2;
+        if (tally->times[mid].from <= place)
+            low = mid;
+        else
+            high = mid;
+    }
+    return store_block_get(&tally->times[low].column, place - tally->times[low].from);
+}
+
+/* Find the times of the first and last facts, and let go of the columns. */
+static void
+settle(struct store_tally *tally)
+{
     for (size_t i = 0; i < tally->n; i++) {
-        struct store_counted *issue = &tally->issues[i];
-        *issue = (struct store_counted){
-            .id = issue->id, .number = issue->number, .n_reports = issue->n_reports};
-        tally->sums[i] =
-            (struct store_tally_sum){.first_ms = INT64_MAX, .first_version = UINT32_MAX};
+        struct store_tally_sum *sum = &tally->sums[i + 1];
+        if (!sum->first)
+            continue;
+        see_time(&tally->issues[i], time_of(tally, sum->first));
+        see_time(&tally->issues[i], time_of(tally, sum->last));
+        sum->first = sum->last = 0;
     }
-    tally->part = -1;
-    tally->part_from_ms = tally->part_to_ms = 0;
-    return FZ_OK;
+    for (size_t i = 0; i < tally->n_times; i++)
+        store_fact_kept_drop(tally->times[i].kept);
+    tally->n_times = 0;
+    tally->n_places = 0;
 }
 
-void
-store_set_table_from(struct store *store, uint64_t facts)
+/* Hold on to the times of the batch; returns what to add to the places of its facts, 0 without memory. */
+static uint32_t
+hold_times(struct store_tally *tally, const struct store_fact_batch *batch)
 {
-    store->table_from = facts;
+    const struct store_block *column = &batch->columns[STORE_FACT_RECEIVED];
+    if (UINT32_MAX - tally->n_places <= column->n)
+        settle(tally);
+    struct store_tally_times *times =
+        fz_list_grow(NULL, tally->times, &tally->room_times, tally->n_times + 1, sizeof(*times));
+    if (!times)
+        return 0;
+    uint32_t from = tally->n_places + 1;
+    tally->times = times;
+    times[tally->n_times++] =
+        (struct store_tally_times){from, *column, store_fact_kept_hold(batch->times)};
+    tally->n_places += (uint32_t)column->n;
+    return from;
 }
 
-/*
- * A table takes a bit for each user that there is, and fresh memory costs more than what is done with it: an issue of 700 reports
- * among a million users would touch a page for nearly each of them.
- */
-enum fz_code
-store_tally_count_expect(struct store_tally *tally, uint64_t n_facts,
-                         const struct store_fact_batch *batch, struct fz_error *err)
-{
-    const struct store_block users = batch->columns[STORE_FACT_USER];
-    int64_t least = INT64_MAX, most = 0;
-    uint64_t n = 0;
-    for (size_t i = 0; i < batch->n; i++) {
-        int64_t user = store_block_get(&users, batch->at[i]);
-        least = user > 0 && user < least ? user : least;
-        most = user > most ? user : most;
-    }
-    for (size_t i = 0; i < tally->n; i++)
-        n += tally->issues[i].n_reports;
-    uint64_t table = least < most ? (uint64_t)(most - least) / 8 : 0;
-    double least_facts = (double)(tally->store->table_from ? tally->store->table_from : LARGE_MIN);
-    double share = n ? (double)n_facts / (double)n : 0; /* of all facts, these are counted */
-    enum fz_code code = FZ_OK;
-    for (size_t i = 0; code == FZ_OK && i < tally->n; i++) {
-        double expected = (double)tally->issues[i].n_reports * (share < 1 ? share : 1);
-        if (expected >= least_facts && expected * PAIR_BYTES >= (double)table)
-            code = store_distinct_expect(&tally->users, (uint32_t)i, err);
-    }
-    return code;
-}
+/* ---- facts ---- */
 
+/* Ranks count from 1; 0, an unknown version, changes neither. */
 static inline void
 count_version(struct store_tally_sum *sum, uint32_t rank)
 {
     if (rank > sum->last_version)
         sum->last_version = rank;
-    if (rank && rank < sum->first_version)
+    if (rank - 1 < sum->first_version - 1)
         sum->first_version = rank;
 }
 
-/* What is looked up of a fact before it is counted. */
-struct looked_up {
-    uint32_t at, rank;
-    int64_t user, received_ms;
-    const uint64_t *word; /* that has the bit of the user */
+/* Of a column in memory: some facts of one part of the trend. */
+struct some {
+    size_t n;
+    const uint32_t *at;       /* places in the columns */
+    uint32_t issues[AT_ONCE]; /* places in tally.sums, then groups of users */
+    uint32_t ranks[AT_ONCE];
+    int64_t numbers[AT_ONCE];
+    bool are_new[AT_ONCE];
+    uint32_t kept[AT_ONCE]; /* places, if some have no issue */
 };
 
-/*
- * Of each fact its issue, its version and where its user's bit is: returns how many have an issue.
- *
- * Users are all over their issue's set, so most loads of bits wait for memory. Here they are begun, for all facts that are looked up
- * at once; in the loop that counts, a processor would have only a few of them under way.
- */
+/* Returns how many are 0, which are not in the map. */
 static size_t
-look_up(const struct store_tally *tally, const struct store_fact_batch *batch, size_t from,
-        size_t to, struct looked_up *ret)
+look_up(const struct store_map *map, const struct store_block *column, struct some *some,
+        uint32_t ret[AT_ONCE])
 {
-    const struct store_block variants = batch->columns[STORE_FACT_VARIANT],
-                             users = batch->columns[STORE_FACT_USER],
-                             versions = batch->columns[STORE_FACT_VERSION],
-                             times = batch->columns[STORE_FACT_RECEIVED];
-    size_t n = 0;
-    for (size_t i = from; i < to; i++) {
-        size_t fact = batch->at[i];
-        uint32_t at = store_map_get(&tally->by_variant, store_block_get(&variants, fact));
-        struct looked_up *found = &ret[n];
-        found->at = at;
-        found->rank = store_map_get(&tally->ranks, store_block_get(&versions, fact));
-        found->user = store_block_get(&users, fact);
-        found->received_ms = store_block_get(&times, fact);
-        found->word = at ? store_distinct_word(&tally->users, at - 1, found->user) : NULL;
-        __builtin_prefetch(found->word, 1);
-        n += at != 0;
+    const struct store_map local = *map;
+    const int64_t *numbers = some->numbers;
+    size_t n = some->n, n_zeros = 0;
+    store_block_read(column, some->at, n, some->numbers);
+    for (size_t i = 0; i < n; i++) {
+        uint32_t value = store_map_get(&local, numbers[i]);
+        ret[i] = value;
+        n_zeros += value == 0;
     }
-    return n;
+    return n_zeros;
+}
+
+/* Keep those that have an issue. */
+static void
+keep_known(struct some *some)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < some->n; i++) {
+        uint32_t issue = some->issues[i];
+        some->kept[kept] = some->at[i];
+        some->issues[kept] = issue;
+        kept += issue != 0;
+    }
+    some->at = some->kept;
+    some->n = kept;
+}
+
+static enum fz_code
+count_some(struct store_tally *tally, const struct store_block *columns, uint32_t from,
+           struct some *some, struct fz_error *err)
+{
+    struct store_tally_sum *sums = tally->sums;
+    const bool *is_new = tally->is_new;
+    const uint32_t group_mask = tally->is_one ? 0 : UINT32_MAX;
+    if (look_up(&tally->by_variant, &columns[STORE_FACT_VARIANT], some, some->issues))
+        keep_known(some);
+    fz_ignore(look_up(&tally->ranks, &columns[STORE_FACT_VERSION], some, some->ranks) != 0);
+    const size_t n = some->n;
+    for (size_t i = 0; i < n; i++) {
+        struct store_tally_sum *sum = &sums[some->issues[i]];
+        uint32_t place = from + some->at[i], rank = some->ranks[i];
+        sum->n++;
+        sum->first = sum->first ? sum->first : place;
+        sum->last = place;
+        count_version(sum, rank);
+        some->are_new[i] = is_new[rank];
+        some->issues[i] = (some->issues[i] - 1) & group_mask;
+    }
+    store_block_read(&columns[STORE_FACT_USER], some->at, some->n, some->numbers);
+    return store_distinct_add_some(&tally->users, some->issues, some->numbers, some->are_new,
+                                   some->n, err);
+}
+
+/* The end of the facts that are of the same part of the trend as this one. */
+static size_t
+find_end(const struct store_tally *tally, const struct store_fact_batch *batch, size_t from)
+{
+    const struct store_block *times = &batch->columns[STORE_FACT_RECEIVED];
+    size_t low = from + 1, high = batch->n;
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+        if (store_block_get(times, batch->at[mid]) < tally->part_to_ms)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low;
+}
+
+static enum fz_code
+count_columns(struct store_tally *tally, const struct store_fact_batch *batch, uint32_t from_place,
+              struct fz_error *err)
+{
+    const struct store_block *columns = batch->columns;
+    struct some some;
+    store_distinct_expect(&tally->users, columns[STORE_FACT_USER].first_id,
+                          columns[STORE_FACT_USER].most);
+    for (size_t from = 0, end = 0, n; from < batch->n; from += n) {
+        if (from == end) {
+            start_part(tally, store_block_get(&columns[STORE_FACT_RECEIVED], batch->at[from]));
+            end = find_end(tally, batch, from);
+        }
+        some.at = batch->at + from;
+        some.n = n = end - from < AT_ONCE ? end - from : AT_ONCE;
+        enum fz_code code = count_some(tally, columns, from_place, &some, err);
+        if (code != FZ_OK)
+            return code;
+    }
+    return FZ_OK;
+}
+
+/* Of rows, in any order. */
+static enum fz_code
+count_rows(struct store_tally *tally, const struct store_fact_batch *batch, struct fz_error *err)
+{
+    const struct store_block *columns = batch->columns;
+    enum fz_code code = FZ_OK;
+    for (size_t i = 0; code == FZ_OK && i < batch->n; i++) {
+        size_t fact = batch->at[i];
+        uint32_t at =
+            store_map_get(&tally->by_variant, store_block_get(&columns[STORE_FACT_VARIANT], fact));
+        uint32_t rank =
+            store_map_get(&tally->ranks, store_block_get(&columns[STORE_FACT_VERSION], fact));
+        int64_t received_ms = store_block_get(&columns[STORE_FACT_RECEIVED], fact);
+        if (!at)
+            continue;
+        start_part(tally, received_ms);
+        tally->sums[at].n++;
+        see_time(&tally->issues[at - 1], received_ms);
+        count_version(&tally->sums[at], rank);
+        code = store_distinct_add(&tally->users, tally->is_one ? 0 : at - 1,
+                                  store_block_get(&columns[STORE_FACT_USER], fact),
+                                  tally->is_new[rank], err);
+    }
+    return code;
 }
 
 enum fz_code
 store_tally_count(struct store_tally *tally, const struct store_fact_batch *batch,
                   struct fz_error *err)
 {
-    struct looked_up facts[AT_ONCE];
-    enum fz_code code = FZ_OK;
-    for (size_t from = 0; code == FZ_OK && from < batch->n; from += AT_ONCE) {
-        size_t to = from + AT_ONCE < batch->n ? from + AT_ONCE : batch->n;
-        size_t n = look_up(tally, batch, from, to, facts);
-        for (size_t i = 0; code == FZ_OK && i < n; i++) {
-            const struct looked_up *fact = &facts[i];
-            struct store_tally_sum *sum = &tally->sums[fact->at - 1];
-            int64_t received_ms = fact->received_ms;
-            if (received_ms < tally->part_from_ms || received_ms >= tally->part_to_ms)
-                start_part(tally, received_ms);
-            sum->n++;
-            sum->first_ms = received_ms < sum->first_ms ? received_ms : sum->first_ms;
-            sum->last_ms = received_ms > sum->last_ms ? received_ms : sum->last_ms;
-            count_version(sum, fact->rank);
-            if (tally->is_new[fact->rank] || !store_distinct_has(fact->word, fact->user))
-                code = store_distinct_add(&tally->users, fact->at - 1, fact->user,
-                                          tally->is_new[fact->rank], err);
-        }
+    uint32_t from = batch->times ? hold_times(tally, batch) : 0;
+    return from ? count_columns(tally, batch, from, err) : count_rows(tally, batch, err);
+}
+
+/* ---- start and end ---- */
+
+enum fz_code
+store_tally_count_start(struct store_tally *tally, struct fz_error *err)
+{
+    tally->sums = fz_arena_array(tally->arena, tally->n + 1, sizeof(*tally->sums));
+    if (!tally->sums)
+        return fz_arena_fail(tally->arena, err);
+    for (size_t i = 0; i < tally->n; i++) {
+        struct store_counted *issue = &tally->issues[i];
+        *issue = (struct store_counted){.id = issue->id, .number = issue->number};
+        tally->sums[i + 1] = (struct store_tally_sum){.first_version = UINT32_MAX};
     }
-    return code;
+    tally->part = -1;
+    tally->part_from_ms = tally->part_to_ms = 0;
+    return FZ_OK;
+}
+
+enum fz_code
+store_tally_count_like(const struct store_tally *tally, struct store_tally *ret,
+                       struct fz_error *err)
+{
+    *ret = *tally;
+    ret->users =
+        (struct store_distinct){.n_groups = tally->users.n_groups, .memory = tally->users.memory};
+    ret->times = NULL;
+    ret->n_times = ret->room_times = ret->n_places = 0;
+    /* Half a megabyte of each thousand issues that there are. */
+    ret->issues = fz_platform_large((tally->n + 1) * sizeof(*ret->issues));
+    ret->sums = calloc(tally->n + 1, sizeof(*ret->sums));
+    if (!ret->issues || !ret->sums)
+        return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
+    memcpy(ret->sums, tally->sums, (tally->n + 1) * sizeof(*ret->sums));
+    return FZ_OK;
 }
 
 enum fz_code
 store_tally_count_add(struct store_tally *tally, struct store_tally *other, struct fz_error *err)
 {
+    tally->is_shared = true;
     end_part(other);
+    settle(other);
     for (size_t i = 0; i < tally->n; i++) {
-        const struct store_tally_sum *more = &other->sums[i];
-        struct store_tally_sum *sum = &tally->sums[i];
+        const struct store_tally_sum *sum = &other->sums[i + 1];
+        const struct store_counted *more = &other->issues[i];
         struct store_counted *issue = &tally->issues[i];
-        for (int part = 0; part < STORE_TREND; part++)
-            issue->trend[part] += other->issues[i].trend[part];
-        if (more->n == 0)
+        if (more->n_reports == 0)
             continue;
-        /* They are of other parts of the trend, which have them already. */
-        sum->n += more->n;
-        sum->n_before += more->n;
-        sum->first_ms = more->first_ms < sum->first_ms ? more->first_ms : sum->first_ms;
-        sum->last_ms = more->last_ms > sum->last_ms ? more->last_ms : sum->last_ms;
-        count_version(sum, more->first_version == UINT32_MAX ? 0 : more->first_version);
-        count_version(sum, more->last_version);
+        for (int part = 0; part < STORE_TREND; part++)
+            issue->trend[part] += more->trend[part];
+        see_time(issue, more->first_ms);
+        see_time(issue, more->last_ms);
+        issue->n_reports += more->n_reports;
+        count_version(&tally->sums[i + 1],
+                      sum->first_version == UINT32_MAX ? 0 : sum->first_version);
+        count_version(&tally->sums[i + 1], sum->last_version);
     }
     return store_distinct_merge(&tally->users, &other->users, err);
+}
+
+void
+store_tally_count_drop(struct store_tally *other)
+{
+    for (size_t i = 0; i < other->n_times; i++)
+        store_fact_kept_drop(other->times[i].kept);
+    free(other->times);
+    store_distinct_deinit(&other->users);
+    fz_platform_large_drop(other->issues, (other->n + 1) * sizeof(*other->issues));
+    free(other->sums);
 }
 
 enum fz_code
 store_tally_count_end(struct store_tally *tally, struct fz_error *err)
 {
-    uint64_t *users = fz_arena_array(tally->arena, tally->n, 2 * sizeof(*users));
+    uint64_t *users = fz_arena_array(tally->arena, tally->n + 1, 2 * sizeof(*users));
     if (!users)
         return fz_arena_fail(tally->arena, err);
+    uint64_t *new_users = users + tally->n + 1;
     end_part(tally);
-    enum fz_code code = store_distinct_count(&tally->users, users, users + tally->n, err);
+    settle(tally);
+    enum fz_code code =
+        store_distinct_count(&tally->users, tally->is_shared, users, new_users, err);
     for (size_t i = 0; code == FZ_OK && i < tally->n; i++) {
-        const struct store_tally_sum *sum = &tally->sums[i];
+        const struct store_tally_sum *sum = &tally->sums[i + 1];
         struct store_counted *issue = &tally->issues[i];
-        issue->n_reports = sum->n;
         issue->n_users = users[i];
-        issue->n_new_users = users[tally->n + i];
-        issue->first_ms = sum->n ? sum->first_ms : 0;
-        issue->last_ms = sum->last_ms;
+        issue->n_new_users = new_users[i];
         issue->first_version = sum->last_version ? sum->first_version : 0;
         issue->last_version = sum->last_version;
     }
     return code;
 }
 
-/* ---- counts of all time ---- */
+/* ---- the facts of a query ---- */
 
-enum fz_code
-store_tally_newest(struct store_tally *tally, struct fz_error *err)
+static enum fz_code
+count_batch(void *own, const struct store_fact_batch *batch, struct fz_error *err)
 {
-    static const enum store_fact_column columns[] = {STORE_FACT_VARIANT, STORE_FACT_USER};
-    const struct store_fact_want want = {
-        .columns = columns, .n_columns = FZ_ARRAY_LEN(columns), .counted_only = true};
-    const struct store_query all = {.n = 0};
-    struct store_fact_scan *scan = NULL;
-    struct store_fact_batch batch;
-    struct store_fact_query facts;
-    if (tally->newest.n == 0)
-        return FZ_OK;
-    uint64_t *users = fz_arena_array(tally->arena, tally->n, 2 * sizeof(*users));
-    if (!users)
-        return fz_arena_fail(tally->arena, err);
-    enum fz_code code = store_fact_query_make(tally->store, tally->project_id, &all, false,
-                                              tally->arena, &facts, err);
-    if (code == FZ_OK)
-        code = store_fact_query_versions(&facts, &tally->newest, err);
-    if (code == FZ_OK)
-        code = store_fact_query_plan(&facts, err);
-    if (code == FZ_OK)
-        code = store_fact_scan_open(&facts, &want, &scan, err);
-    while (store_fact_scan_next(scan, &batch, &code, err)) {
-        for (size_t i = 0; code == FZ_OK && i < batch.n; i++) {
-            size_t fact = batch.at[i];
-            int64_t variant = store_block_get(&batch.columns[STORE_FACT_VARIANT], fact);
-            int64_t user = store_block_get(&batch.columns[STORE_FACT_USER], fact);
-            uint32_t at = store_map_get(&tally->by_variant, variant);
-            if (at)
-                code = store_distinct_add(&tally->users, at - 1, user, true, err);
-        }
-    }
-    store_fact_scan_close(scan);
-    /* Users of all time are counted already. */
-    if (code == FZ_OK)
-        code = store_distinct_count(&tally->users, users, users + tally->n, err);
-    for (size_t i = 0; code == FZ_OK && i < tally->n; i++)
-        tally->issues[i].n_new_users = users[i];
-    return code;
+    return store_tally_count(own, batch, err);
 }
 
-/* Are the facts before this hour, which are in the range of the trend, all stored as columns, or few? Else *ret_ms = 0. */
 static enum fz_code
-find_sealed(const struct store_tally *tally, int64_t *ret_ms, struct fz_error *err)
+make_other(void *own, void **ret, struct fz_error *err)
 {
-    const struct sql_value args[] = {sql_int(tally->project_id),
-                                     sql_int(tally->trend.start_ms / STORE_DAY_MS)};
-    FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
-    enum fz_code code = sql_query(
-        tally->store->sql,
-        "SELECT p.sealed_ms, (SELECT count(*) FROM fact_days d WHERE d.project_id = p.id AND "
-        "d.day >= $2 AND d.state IN (0, 2, 4)) FROM projects p WHERE p.id = $1",
-        args, FZ_ARRAY_LEN(args), &rows, err);
-    *ret_ms = 0;
-    if (sql_row(&rows, &code, err) && sql_col_int(&rows, 1) == 0)
-        *ret_ms = sql_col_int(&rows, 0) / HOUR_MS * HOUR_MS;
-    return code;
+    struct store_tally *other = calloc(1, sizeof(*other));
+    *ret = other;
+    return other ? store_tally_count_like(own, other, err)
+                 : fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
 }
 
-/* The trend before this time, of facts: there are as many for all issues as for some. */
 static enum fz_code
-count_trend(struct store_tally *tally, int64_t until_ms, struct fz_error *err)
+add_other(void *own, void *other, struct fz_error *err)
 {
-    static const enum store_fact_column columns[] = {STORE_FACT_VARIANT, STORE_FACT_RECEIVED};
-    const struct store_fact_want want = {
-        .columns = columns, .n_columns = FZ_ARRAY_LEN(columns), .counted_only = true};
-    const struct store_query all = {.since_ms = tally->trend.start_ms, .until_ms = until_ms};
-    const int64_t start = tally->trend.start_ms, step = tally->trend.step_ms;
-    struct store_fact_scan *scan = NULL;
-    struct store_fact_batch batch;
-    struct store_fact_query facts;
-    int64_t part = 0;
-    enum fz_code code = store_fact_query_make(tally->store, tally->project_id, &all, false,
-                                              tally->arena, &facts, err);
-    if (code == FZ_OK)
-        code = store_fact_scan_open(&facts, &want, &scan, err);
-    while (store_fact_scan_next(scan, &batch, &code, err)) {
-        for (size_t i = 0; i < batch.n; i++) {
-            int64_t variant = store_block_get(&batch.columns[STORE_FACT_VARIANT], batch.at[i]);
-            int64_t ms = store_block_get(&batch.columns[STORE_FACT_RECEIVED], batch.at[i]) - start;
-            uint32_t at = store_map_get(&tally->by_variant, variant);
-            if (ms < part * step || ms >= (part + 1) * step)
-                part = ms / step;
-            if (at && part < STORE_TREND)
-                tally->issues[at - 1].trend[part]++;
-        }
-    }
-    store_fact_scan_close(scan);
-    return code;
+    return store_tally_count_add(own, other, err);
 }
 
-/* The trend from this time on, of counts by hour. */
-static enum fz_code
-read_trend(struct store_tally *tally, const struct store_ids *numbers, int64_t since_ms,
-           struct fz_error *err)
+static void
+drop_other(void *other)
 {
-    static const char *const columns[] = {"h.variant_id", "h.hour", "h.n", NULL};
-    struct store_sql q;
-    struct sql_ints ints = {.n_columns = 0};
-    store_sql_init(&q, tally->store, tally->arena);
-    store_sql_add(&q,
-                  "FROM issues i JOIN variants v ON v.issue_id = i.id JOIN issue_hours h ON "
-                  "h.variant_id = v.id WHERE i.project_id = ?",
-                  sql_int(tally->project_id));
-    fz_buffer_printf(&q.text, " AND h.hour >= %" PRId64, since_ms / HOUR_MS);
-    if (numbers) {
-        fz_buffer_text(&q.text, " AND i.number");
-        store_sql_in(&q, numbers);
-    }
-    enum fz_code code = store_sql_done(&q, err);
-    if (code == FZ_OK)
-        code = sql_ints_open(tally->store->sql, columns, fz_buffer_cstr(&q.text), q.args, q.n_args,
-                             &ints, err);
-    for (int64_t row[3]; sql_ints_next(&ints, row, &code, err);) {
-        uint32_t at = store_map_get(&tally->by_variant, row[0]);
-        int64_t bucket = (row[1] * HOUR_MS - tally->trend.start_ms) / tally->trend.step_ms;
-        if (at && bucket >= 0 && bucket < STORE_TREND)
-            tally->issues[at - 1].trend[bucket] += (uint32_t)row[2];
-    }
-    sql_ints_close(&ints);
-    store_sql_deinit(&q);
-    return code;
+    if (other)
+        store_tally_count_drop(other);
+    free(other);
 }
 
 enum fz_code
-store_tally_trend(struct store_tally *tally, const struct store_ids *numbers, struct fz_error *err)
+store_tally_facts(struct store_tally *tally, const struct store_fact_query *facts,
+                  struct fz_error *err)
 {
-    int64_t sealed_ms = 0, start_ms = tally->trend.start_ms;
-    if (numbers && numbers->n == 0)
-        return FZ_OK;
-    enum fz_code code = find_sealed(tally, &sealed_ms, err);
-    if (code == FZ_OK && sealed_ms > start_ms) {
-        code = count_trend(tally, sealed_ms, err);
-        start_ms = sealed_ms;
-    }
-    return code == FZ_OK ? read_trend(tally, numbers, start_ms, err) : code;
+    static const enum store_fact_column columns[] = {STORE_FACT_VARIANT, STORE_FACT_USER,
+                                                     STORE_FACT_VERSION, STORE_FACT_RECEIVED};
+    const struct store_fact_want want = {
+        .columns = columns, .n_columns = FZ_ARRAY_LEN(columns), .counted_only = true};
+    const struct store_counter counter = {tally, count_batch, make_other, add_other, drop_other};
+    enum fz_code code = store_tally_count_start(tally, err);
+    if (code == FZ_OK && !facts->is_empty)
+        code = store_facts_count(facts, &want, &counter, err);
+    return code == FZ_OK ? store_tally_count_end(tally, err) : code;
 }

@@ -10,9 +10,9 @@
 
 #include "storage/store_fact_cache.h"
 #include "storage/store_fact_query.h"
+#include "storage/store_fact_share.h"
 #include "storage/store_issue_list.h"
 #include "storage/store_issue_state.h"
-#include "storage/store_tally_share.h"
 
 enum { QUERIES = 400 };
 
@@ -91,7 +91,6 @@ test_shared(void **state)
     assert_ok(c, store_fact_cache_create(1 << 20, &cache, &c->err));
     store_set_fact_cache(c->store, cache);
     store_set_share_from(c->store, 1);
-    store_set_table_from(c->store, 3); /* that is some issues */
     store_set_all_from(c->store, 1);
     check_sealed(c, QUERIES / 4);
     store_set_fact_cache(c->store, NULL);

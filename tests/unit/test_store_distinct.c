@@ -22,67 +22,101 @@ pick(uint32_t n)
     return (seed >> 8) % n;
 }
 
-/*
- * `n` pairs; users are `step` apart, so that they are dense or sparse. Of the first groups many are expected. `is_split`: every other
- * pair is added to another set, and these are merged.
- */
+struct distinct_case {
+    const char *name;
+    size_t n;
+    int64_t first, step; /* the first user, and how far they are apart: dense or sparse */
+};
+
+/* `is_split`: every other pair is added to another set, and these are merged. */
 static void
-check_with(size_t n, int64_t first, int64_t step, uint32_t n_expected, bool is_split)
+check_with(const struct distinct_case *c, size_t squeeze_from, bool is_split, bool is_shared)
 {
     static uint8_t seen[GROUPS][USERS]; /* 1 seen, 2 marked */
-    FZ_CLEANUP(store_distinct_deinit) struct store_distinct distinct = {.n_groups = GROUPS};
-    FZ_CLEANUP(store_distinct_deinit) struct store_distinct other = {.n_groups = 0};
+    FZ_CLEANUP(store_distinct_deinit)
+    struct store_distinct distinct = {.n_groups = GROUPS, .squeeze_from = squeeze_from};
+    FZ_CLEANUP(store_distinct_deinit) struct store_distinct other = distinct;
     uint64_t users[GROUPS] = {0}, marked[GROUPS] = {0};
     memset(seen, 0, sizeof(seen));
-    seed = (uint32_t)n;
-    for (uint32_t i = 0; i < n_expected; i++)
-        assert_int_equal(store_distinct_expect(&distinct, i, NULL), FZ_OK);
-    assert_int_equal(store_distinct_like(&distinct, &other, NULL), FZ_OK);
-    for (size_t i = 0; i < n; i++) {
+    seed = (uint32_t)c->n;
+    for (size_t i = 0; i < c->n; i++) {
         struct store_distinct *to = is_split && i % 2 ? &other : &distinct;
         uint32_t group = pick(GROUPS - 1), user = pick(group ? USERS : 40);
         bool is_marked = pick(10) == 0;
         seen[group][user] |= is_marked ? 3 : 1;
-        assert_int_equal(store_distinct_add(to, group, first + user * step, is_marked, NULL),
+        assert_int_equal(store_distinct_add(to, group, c->first + user * c->step, is_marked, NULL),
                          FZ_OK);
     }
-    assert_int_equal(store_distinct_merge(&distinct, &other, NULL), FZ_OK);
+    if (is_split)
+        assert_int_equal(store_distinct_merge(&distinct, &other, NULL), FZ_OK);
     /* Not users. */
     assert_int_equal(store_distinct_add(&distinct, 0, 0, true, NULL), FZ_OK);
     assert_int_equal(store_distinct_add(&distinct, 0, -7, true, NULL), FZ_OK);
     assert_int_equal(store_distinct_add(&distinct, 0, INT64_MAX, true, NULL), FZ_OK);
-    assert_int_equal(store_distinct_count(&distinct, users, marked, NULL), FZ_OK);
+    assert_int_equal(store_distinct_count(&distinct, is_shared, users, marked, NULL), FZ_OK);
     for (int group = 0; group < GROUPS; group++) {
         uint64_t want[2] = {0, 0};
         for (int user = 0; user < USERS; user++) {
             want[0] += seen[group][user] & 1;
             want[1] += seen[group][user] >> 1;
         }
-        assert_int_equal(users[group], want[0]);
-        assert_int_equal(marked[group], want[1]);
-    }
-}
-
-static void
-check(size_t n, int64_t first, int64_t step)
-{
-    for (int is_split = 0; is_split < 2; is_split++) {
-        check_with(n, first, step, 0, is_split);
-        check_with(n, first, step, 2, is_split);
-        check_with(n, first, step, GROUPS, is_split);
+        if (users[group] != want[0] || marked[group] != want[1])
+            fail_msg("%s, group %d: %llu and %llu users, not %llu and %llu", c->name, group,
+                     (unsigned long long)users[group], (unsigned long long)marked[group],
+                     (unsigned long long)want[0], (unsigned long long)want[1]);
     }
 }
 
 static void
 test_count(void **state FZ_UNUSED)
 {
-    check(0, 1, 1);
-    check(1, 1, 1);
-    check(3000, 1, 1);
-    check(3000, 1, 7919);                        /* sparse */
-    check(20000, (INT64_C(1) << 31) - 9000, 7);  /* partly too far away for bits */
-    check(100000, (INT64_C(1) << 39) - 9000, 3); /* large numbers */
-    check(5000000, 1, 1);                        /* pairs are kept once on the way */
+    static const struct distinct_case cases[] = {
+        {"none", 0, 1, 1},
+        {"one", 1, 1, 1},
+        {"dense", 3000, 1, 1},
+        {"sparse", 3000, 1, 7919},
+        {"across the end of a plane", 20000, (INT64_C(1) << 30) - 9000, 7},
+        {"a user whose low bits are 0", 3000, INT64_C(1) << 30, 7919},
+        {"in many planes", 3000, 1, INT64_C(1) << 28},
+        {"large numbers", 100000, (INT64_C(1) << 39) - 9000, 3},
+        {"many", 2000000, 1, 1},
+        {"many, sparse", 200000, 1, 100003},
+    };
+    for (size_t i = 0; i < FZ_ARRAY_LEN(cases); i++) {
+        for (int how = 0; how < 8; how++)
+            check_with(&cases[i], how & 1 ? 1 : 0, how & 2, how & 4);
+    }
+}
+
+/* Squeezed lists have each user twice at most, and what was dropped is used again. */
+static void
+test_memory(void **state FZ_UNUSED)
+{
+    FZ_CLEANUP(store_distinct_deinit)
+    struct store_distinct distinct = {.n_groups = 1, .squeeze_from = 1};
+    uint64_t users = 0, marked = 0;
+    for (int i = 0; i < 10000000; i++)
+        assert_int_equal(store_distinct_add(&distinct, 0, 1 + pick(50000), false, NULL), FZ_OK);
+    assert_in_range(distinct.n_bytes, 50000 * 4, 3 * 50000 * 4);
+    assert_true(distinct.n_slabs == 2);
+    assert_int_equal(store_distinct_count(&distinct, false, &users, &marked, NULL), FZ_OK);
+    assert_int_equal(users, 50000);
+    assert_int_equal(marked, 0);
+}
+
+/* More than there may be is an error that says what to do. */
+static void
+test_limit(void **state FZ_UNUSED)
+{
+    FZ_CLEANUP(store_distinct_deinit)
+    struct store_distinct distinct = {.n_groups = 2, .most = 1 << 20, .squeeze_from = 1 << 19};
+    enum fz_code code = FZ_OK;
+    struct fz_error err = {0};
+    for (int64_t user = 1; code == FZ_OK && user < 1 << 20; user++)
+        code = store_distinct_add(&distinct, user & 1, user, false, &err);
+    assert_int_equal(code, FZ_E_LIMIT);
+    assert_non_null(strstr(err.text, "since="));
+    assert_in_range(distinct.n_bytes, 1 << 20, (1 << 20) + (1 << 17));
 }
 
 int
@@ -90,6 +124,8 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_count),
+        cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_limit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
