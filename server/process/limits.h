@@ -72,8 +72,8 @@
     X(uint64_t, answer_disk, "1G", "answers in files that are being sent",                         \
       "Answers above 1M, and those for which memory has no room, go to files; equal answers "      \
       "are stored once.")                                                                          \
-    X(size_t, list_memory, "128M", "columns of reports in memory, for lists",                      \
-      "Those of a million reports take 24M; without them lists read the database.")                \
+    X(size_t, list_memory, "256M", "columns of reports in memory, for lists",                      \
+      "All of a million reports take 38M; without them lists read the database.")                  \
     X(unsigned, streams, "16", "exports and other streamed answers at once",                       \
       "Each takes 1M of answer_memory, besides what waits for its client. Further requests get "   \
       "503.")                                                                                      \
