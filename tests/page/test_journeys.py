@@ -75,10 +75,12 @@ class LiveRefused(PageCase):
     args = ("--limit", "event_streams_project=1")
 
     def test_live(self):
+        self.send(crash_in("com.acme.first", "First.run()").encode())
         self.journey("live_refused", report=crash_in("com.acme.live", "Live.first()"))
 
 
-    def test_6_two_projects(self):
+class Projects(PageCase):
+    def test_two_projects(self):
         self.send(crash_in("com.acme.first", "First.run()").encode())
         self.expect(201, "POST", "/api/v1/projects", body=b'{"name": "other"}')
         self.journey("two_projects")
