@@ -6,7 +6,7 @@
 /* A set is 16 MB at most; sets of ids that are farther apart are searched. */
 static const uint64_t SPAN_MAX = UINT64_C(1) << 27;
 
-enum { AT_ONCE = 256 /* facts */ };
+enum { AT_ONCE = 256 /* facts */, VALUES = 256 };
 
 struct store_fact_filter_part {
     enum store_fact_column column;
@@ -224,6 +224,22 @@ keep(const struct store_fact_filter_part *parts, const struct store_fact_conditi
     return kept;
 }
 
+enum on_column { ALL, SOME, NO };
+
+/* A version, a build or a time is in some days only: of the others it is known by the limits of the column. */
+static enum on_column
+look_at(const struct store_fact_filter_part *part, const struct store_block *column)
+{
+    uint64_t width = (uint64_t)column->most - (uint64_t)column->base, n = 0;
+    if (part->is_range && is_between(part, column->base) && is_between(part, column->most))
+        return ALL;
+    if (part->is_range || width >= VALUES)
+        return SOME;
+    for (uint64_t i = 0; i <= width; i++)
+        n += has_bit(part, (int64_t)((uint64_t)column->base + i));
+    return n > width ? ALL : n ? SOME : NO;
+}
+
 size_t
 store_fact_filter_apply(const struct store_fact_filter *filter,
                         const struct store_block columns[STORE_FACT_COLUMNS],
@@ -234,8 +250,13 @@ store_fact_filter_apply(const struct store_fact_filter *filter,
         const struct store_fact_condition *condition = &filter->facts->conditions[i];
         bool is_one = condition->n == 1 && parts->column != STORE_FACT_TAG_IDS &&
                       (parts->is_range || parts->bits);
-        n = is_one ? keep_one(parts, condition->is_negated, &columns[parts->column], at, n)
-                   : keep(parts, condition, columns, tag_starts, at, n);
+        enum on_column of = is_one ? look_at(parts, &columns[parts->column]) : SOME;
+        if (of != SOME)
+            n = (of == ALL) != condition->is_negated ? n : 0;
+        else if (is_one)
+            n = keep_one(parts, condition->is_negated, &columns[parts->column], at, n);
+        else
+            n = keep(parts, condition, columns, tag_starts, at, n);
         parts += condition->n;
     }
     return n;
