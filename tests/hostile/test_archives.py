@@ -251,7 +251,11 @@ class Tree:
 
 
 def disk_use(top):
-    done = subprocess.run(["du", "-sB1", top], capture_output=True, text=True, check=True)
+    # du fails when a file goes while it looks; files of uploads do.
+    for _ in range(20):
+        done = subprocess.run(["du", "-sB1", top], capture_output=True, text=True, check=False)
+        if done.returncode == 0:
+            break
     return int(done.stdout.split()[0])
 
 
