@@ -74,6 +74,10 @@ static void
 measure(struct store_block *block)
 {
     switch (block->width) {
+    case 0:
+        block->most = block->base;
+        block->first_id = block->n && block->base > 0 ? block->base : INT64_MAX;
+        break;
     case 1:
         find_limits(block, 1);
         break;

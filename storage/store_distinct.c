@@ -10,7 +10,6 @@
 enum {
     FIRST_SLAB = 256 * 1024,
     CHUNK_MIN = 64, /* bytes; each size is four times the one before */
-    CHUNK_SIZES = 6,
     MOST = 128 * 1024 * 1024,
     SQUEEZE_FROM = 32 * 1024 * 1024,
     SQUEEZED_MIN = 4096 /* users of a list that is worth it */
@@ -35,7 +34,7 @@ static unsigned
 size_for(const struct store_distinct_list *list)
 {
     unsigned size = 0;
-    while (size + 1 < CHUNK_SIZES && chunk_room(size + 1) <= 2 * list->n)
+    while (size + 1 < STORE_DISTINCT_SIZES && chunk_room(size + 1) <= 2 * list->n)
         size++;
     return size;
 }
@@ -92,7 +91,7 @@ static void
 drop_chunk(struct store_distinct *distinct, struct store_distinct_chunk *chunk)
 {
     unsigned size = 0;
-    while (size + 1 < CHUNK_SIZES && chunk_room(size) < chunk->room)
+    while (size + 1 < STORE_DISTINCT_SIZES && chunk_room(size) < chunk->room)
         size++;
     chunk->before = distinct->free_chunks[size];
     distinct->free_chunks[size] = chunk;

@@ -24,6 +24,7 @@
  */
 enum { STORE_DISTINCT_PLANE_BITS = 30, STORE_DISTINCT_USER_BITS = 40 };
 
+enum { STORE_DISTINCT_SIZES = 6 /* of chunks */ };
 struct store_distinct_chunk {
     struct store_distinct_chunk *before;
     uint32_t n, room; /* users; of the last chunk of a list n is not known, see its tail */
@@ -59,11 +60,11 @@ struct store_distinct {
     struct store_distinct_plane plane;
     struct store_distinct_plane *planes; /* owned */
     size_t n_planes, room_planes;
-    struct store_distinct_slab *slabs;           /* the memory of chunks; owned */
-    size_t n_slabs, room_slabs, n_used;          /* n_used: bytes of the last one */
-    struct store_distinct_chunk *free_chunks[8]; /* that a squeeze left, by size */
-    size_t n_bytes;                              /* of chunks that lists have */
-    size_t most, squeeze_from;                   /* bytes; set by the caller; 0 = the default */
+    struct store_distinct_slab *slabs;  /* the memory of chunks; owned */
+    size_t n_slabs, room_slabs, n_used; /* n_used: bytes of the last one */
+    struct store_distinct_chunk *free_chunks[STORE_DISTINCT_SIZES]; /* that a squeeze left */
+    size_t n_bytes;                                                 /* of chunks that lists have */
+    size_t most, squeeze_from; /* bytes; set by the caller; 0 = the default */
     bool has_range;
     uint64_t first, last; /* numbers of users, from 0 on, that may be in lists */
 };

@@ -8,10 +8,7 @@
 #include "storage/store_fact_filter.h"
 #include "storage/store_fact_scan.h"
 
-enum {
-    ALL_FROM = 200 * 1000,
-    MANY = 4000 /* facts, of which no index is better than columns (store_fact_query_plan()) */
-};
+enum { ALL_FROM = 200 * 1000 };
 
 void
 store_set_all_from(struct store *store, uint64_t facts)
@@ -60,7 +57,7 @@ store_fact_query_look(const struct store_fact_query *facts, bool *ret_all, bool 
         return FZ_OK;
     /* Facts that do not meet the conditions may be the newest or the oldest ones: "version:<6.5", "version:>6.5". */
     enum fz_code code = look(facts, newest, 1, &n, &has_others, err);
-    *ret_many = n >= MANY;
+    *ret_many = n >= STORE_FACTS_PROBED;
     if (code == FZ_OK && !has_others && !has_range)
         code = look(facts, all, from, &n, &has_others, err);
     if (code != FZ_OK || has_others || has_range)

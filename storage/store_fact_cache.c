@@ -255,7 +255,7 @@ static bool
 add_slab(struct store_fact_cache *cache, const struct store_fact_key *key, size_t bytes)
 {
     size_t size = store_fact_slab_size(cache->most, cache->bytes, bytes);
-    struct store_fact_slab **slabs = bytes > cache->most
+    struct store_fact_slab **slabs = size > cache->most
                                          ? NULL
                                          : fz_list_grow(NULL, cache->slabs, &cache->room_slabs,
                                                         cache->n_slabs + 1, sizeof(*slabs));

@@ -6,7 +6,6 @@
 #include "storage/store_fact_texts.h"
 
 enum {
-    PROBED = 4000,        /* an index with fewer facts is better than a range of time */
     LISTED_STACKS = 4000, /* more are looked up by the database */
     PROBED_IDS = 500      /* of more, an index is not even tried where there are columns */
 };
@@ -457,7 +456,7 @@ count_part(struct store_fact_query *facts, const struct store_fact_part *part, i
 enum fz_code
 store_fact_query_plan(struct store_fact_query *facts, struct fz_error *err)
 {
-    int64_t least = PROBED;
+    int64_t least = STORE_FACTS_PROBED;
     bool can_columns = store_fact_filter_can(facts);
     enum fz_code code = FZ_OK;
     for (size_t i = 0; code == FZ_OK && i < facts->n; i++) {

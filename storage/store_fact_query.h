@@ -114,6 +114,8 @@ FZ_MUST_CHECK enum fz_code store_fact_query_versions(struct store_fact_query *fa
 FZ_MUST_CHECK enum fz_code store_fact_query_row(struct store_fact_query *facts,
                                                 struct store_fact_condition *to,
                                                 struct fz_error *err);
+/* An index with fewer facts is better than a range of time. */
+enum { STORE_FACTS_PROBED = 4000 };
 /* Choose the index: by how many facts each condition leaves. */
 FZ_MUST_CHECK enum fz_code store_fact_query_plan(struct store_fact_query *facts,
                                                  struct fz_error *err);

@@ -2,7 +2,6 @@
 
 #include <pthread.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/platform.h"
 #include "storage/store_fact_cache.h"

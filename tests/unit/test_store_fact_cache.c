@@ -114,7 +114,7 @@ test_little_room(void **state FZ_UNUSED)
 static void
 test_large(void **state FZ_UNUSED)
 {
-    enum { N = FZ_PLATFORM_LARGE / 2 + 1000, ROOM = 5 * FZ_PLATFORM_LARGE };
+    enum { LARGE = FZ_PLATFORM_LARGE, N = LARGE / 2 + 1000, ROOM = 5 * LARGE };
     FZ_CLEANUP(destroyp) struct store_fact_cache *cache = NULL;
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
     struct store_fact_key key = {1, 0, 3};
@@ -134,6 +134,15 @@ test_large(void **state FZ_UNUSED)
     for (key.day = 0; key.day < 20; key.day++)
         n += get(cache, &key, STORE_FACT_USER) == 0;
     assert_in_range(n, 1, 2);
+    /* One that has no room even alone does not push out the others. */
+    store_fact_cache_destroy(cache);
+    assert_int_equal(store_fact_cache_create(3 * LARGE / 2, &cache, NULL), FZ_OK);
+    put(cache, &key, STORE_FACT_OS, 7);
+    store_fact_cache_put(cache, &key, STORE_FACT_USER, fz_buffer_span(&out));
+    key.day++;
+    store_fact_cache_put(cache, &key, STORE_FACT_USER, fz_buffer_span(&out));
+    key.day--;
+    assert_int_equal(get(cache, &key, STORE_FACT_OS), 7);
 }
 
 /* Columns that were found and dropped in turn leave no memory behind, and what is held stays. */
