@@ -54,18 +54,21 @@ store_block_encode(const int64_t *numbers, size_t n, struct fz_buffer *out)
     put(out, 0, STORE_BLOCK_PADDING);
 }
 
-/* The largest number, and the smallest one above 0; `width` is known to the compiler. */
+/* The largest number, the smallest one above 0 and the sum; `width` is known to the compiler. */
 static inline void
 find_limits(struct store_block *block, size_t width)
 {
     struct store_block local = *block;
     int64_t most = block->base, first_id = INT64_MAX;
+    uint64_t sum = 0;
     local.width = width;
     for (size_t i = 0; i < local.n; i++) {
         int64_t number = store_block_get(&local, i);
         most = number > most ? number : most;
         first_id = number > 0 && number < first_id ? number : first_id;
+        sum += (uint64_t)number;
     }
+    block->sum = sum;
     block->most = most;
     block->first_id = first_id;
 }
@@ -77,6 +80,7 @@ measure(struct store_block *block)
     case 0:
         block->most = block->base;
         block->first_id = block->n && block->base > 0 ? block->base : INT64_MAX;
+        block->sum = block->n * (uint64_t)block->base;
         break;
     case 1:
         find_limits(block, 1);

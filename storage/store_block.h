@@ -22,6 +22,7 @@ struct store_block {
     uint64_t mask;
     int64_t base, most; /* the smallest and the largest number */
     int64_t first_id;   /* the smallest one above 0; INT64_MAX: there is none */
+    uint64_t sum;       /* of the numbers, which wraps around */
     size_t width;       /* bytes of a number: 0 to 8 */
     size_t n;
 };

@@ -276,14 +276,20 @@ store_fact_filter_flagged(const struct store_block *column, uint32_t *at, size_t
 }
 
 bool
-store_fact_tag_starts(const struct store_block *counts, size_t n, size_t n_tags, uint32_t *ret)
+store_fact_tags_fit(const struct store_block *counts, size_t n_tags)
 {
-    uint64_t at = 0;
-    for (size_t i = 0; i < n && at <= n_tags; i++) {
-        uint64_t count = (uint64_t)store_block_get(counts, i);
-        ret[i] = (uint32_t)at;
-        at = count <= n_tags ? at + count : n_tags + 1;
+    /* No sum of part of them is larger than that of all. */
+    bool are_counts = counts->base >= 0 && (uint64_t)counts->most <= n_tags;
+    return counts->n == 0 ? n_tags == 0 : are_counts && counts->sum == n_tags;
+}
+
+void
+store_fact_tag_starts(const struct store_block *counts, uint32_t *ret)
+{
+    uint32_t at = 0;
+    for (size_t i = 0; i < counts->n; i++) {
+        ret[i] = at;
+        at += (uint32_t)store_block_get(counts, i);
     }
-    ret[n] = (uint32_t)n_tags;
-    return at == n_tags;
+    ret[counts->n] = at;
 }

@@ -34,9 +34,10 @@ void store_fact_filter_deinit(struct store_fact_filter *filter);
 size_t store_fact_filter_apply(const struct store_fact_filter *filter,
                                const struct store_block columns[STORE_FACT_COLUMNS],
                                const uint32_t *tag_starts, uint32_t *at, size_t n);
-/* Where the tags of each of `n` facts start, and where the last ones end: n + 1 places. False: there are not n_tags of them. */
-bool store_fact_tag_starts(const struct store_block *counts, size_t n, size_t n_tags,
-                           uint32_t *ret);
+/* Are there n_tags of them, so that their places can be found? */
+bool store_fact_tags_fit(const struct store_block *counts, size_t n_tags);
+/* Where the tags of each fact start, and where the last ones end: one more than counts->n. The tags fit. */
+void store_fact_tag_starts(const struct store_block *counts, uint32_t *ret);
 /* As store_fact_filter_apply(), for facts that have more than 0 in a column. */
 size_t store_fact_filter_flagged(const struct store_block *column, uint32_t *at, size_t n);
 

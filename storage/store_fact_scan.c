@@ -11,9 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/list.h"
 #include "storage/store_fact_cache.h"
-#include "storage/store_fact_filter.h"
+#include "storage/store_fact_day.h"
 #include "storage/store_fact_gap.h"
 #include "storage/store_fact_texts.h"
 
@@ -26,11 +25,9 @@ struct store_fact_scan {
     struct store *store;
     const struct store_fact_query *facts;
     struct store_fact_want want;
-    struct store_fact_filter filter;
-    bool needs[STORE_FACT_COLUMNS]; /* to be read of sealed days */
-    bool is_falling;                /* the newest day comes first */
-    int64_t from_ms, to_ms;         /* what is left to read, without to_ms */
-    struct store_sealed_day *days;  /* in the order of reading; owned */
+    struct store_fact_pick pick;
+    int64_t from_ms, to_ms;        /* what is left to read, without to_ms */
+    struct store_sealed_day *days; /* in the order of reading; owned */
     size_t n_days, at_day;
     /* The statement that reads columns of days up to end_day: those that are not in memory. */
     struct sql_rows rows;
@@ -40,11 +37,8 @@ struct store_fact_scan {
     bool has_row;                        /* its current row is still to be used */
     bool is_reading, has_ended, is_held; /* held: the batch is of columns in `kept` */
     struct store_fact_gap gap;
-    /* The batch. */
-    struct store_block columns[STORE_FACT_COLUMNS];
-    struct store_fact_kept *kept[STORE_FACT_COLUMNS]; /* held while they are in `columns` */
-    uint32_t *at, *tag_starts;                        /* owned */
-    size_t room_at, room_tags, n_others;
+    struct store_fact_day day; /* that of the batch, or the rows of a gap in its place */
+    size_t n_others;
     int64_t damaged; /* a day whose columns cannot be read; -1 = none */
 };
 
@@ -57,7 +51,7 @@ read_days(struct store_fact_scan *scan, struct fz_error *err)
     const struct store_day_range range = {.project_id = scan->facts->project_id,
                                           .from = scan->from_ms / STORE_DAY_MS,
                                           .to = to_ms / STORE_DAY_MS,
-                                          .is_falling = scan->is_falling};
+                                          .is_falling = scan->pick.is_falling};
     return store_sealed_days_read(scan->store->sql, &range, &scan->days, &scan->n_days, err);
 }
 
@@ -70,8 +64,8 @@ leave_days(struct store_fact_scan *scan)
         return;
     const struct store_sealed_day *one = &scan->days[0], *other = &scan->days[n - 1];
     scan->n_days = n;
-    int64_t from_ms = (scan->is_falling ? other : one)->day * STORE_DAY_MS;
-    int64_t to_ms = (scan->is_falling ? one : other)->until_ms;
+    int64_t from_ms = (scan->pick.is_falling ? other : one)->day * STORE_DAY_MS;
+    int64_t to_ms = (scan->pick.is_falling ? one : other)->until_ms;
     scan->from_ms = from_ms > scan->from_ms ? from_ms : scan->from_ms;
     scan->to_ms = to_ms < scan->to_ms ? to_ms : scan->to_ms;
 }
@@ -83,10 +77,10 @@ take_kept(struct store_fact_scan *scan, int64_t day, int64_t sealing, int column
     const struct store_fact_key key = {scan->facts->project_id, day, sealing};
     struct store_fact_cache *cache = scan->store->fact_cache;
     struct store_fact_kept *kept = cache ? store_fact_cache_get(cache, &key, column) : NULL;
-    store_fact_kept_drop(scan->kept[column]);
-    scan->kept[column] = kept;
+    store_fact_kept_drop(scan->day.kept[column]);
+    scan->day.kept[column] = kept;
     if (kept)
-        scan->columns[column] = *store_fact_kept_block(kept);
+        scan->day.columns[column] = *store_fact_kept_block(kept);
     return kept != NULL;
 }
 
@@ -96,7 +90,7 @@ find_missing(struct store_fact_scan *scan, const struct store_sealed_day *day)
 {
     bool any = false;
     for (int i = 1; i < STORE_FACT_COLUMNS; i++) {
-        if (scan->needs[i] && (scan->reads_all || !take_kept(scan, day->day, day->sealing, i)))
+        if (scan->pick.needs[i] && (scan->reads_all || !take_kept(scan, day->day, day->sealing, i)))
             any = scan->reads[i] = true;
     }
     return any;
@@ -118,8 +112,8 @@ open_days(struct store_fact_scan *scan, struct fz_error *err)
         for (int i = 1; i < STORE_FACT_COLUMNS; i++)
             n_reads += scan->reads[i];
     }
-    int64_t from = scan->days[scan->is_falling ? end - 1 : scan->at_day].day;
-    int64_t to = scan->days[scan->is_falling ? scan->at_day : end - 1].day;
+    int64_t from = scan->days[scan->pick.is_falling ? end - 1 : scan->at_day].day;
+    int64_t to = scan->days[scan->pick.is_falling ? scan->at_day : end - 1].day;
     const struct sql_value args[] = {sql_int(scan->facts->project_id), sql_int(from), sql_int(to)};
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text = fz_buffer_make(0);
     fz_buffer_text(&text, "SELECT d.day, d.n, d.sealing, " STORE_SEALED_UNTIL);
@@ -133,7 +127,7 @@ open_days(struct store_fact_scan *scan, struct fz_error *err)
     fz_buffer_printf(&text,
                      " FROM fact_days d WHERE d.project_id = $1 AND d.day >= $2 AND d.day <= $3 "
                      "AND d.state = 1 ORDER BY d.day%s",
-                     scan->is_falling ? " DESC" : "");
+                     scan->pick.is_falling ? " DESC" : "");
     enum fz_code code = fz_buffer_done(&text, err);
     if (code == FZ_OK)
         code = sql_query_once(scan->store->sql, fz_buffer_cstr(&text), args, FZ_ARRAY_LEN(args),
@@ -153,7 +147,7 @@ find_row(struct store_fact_scan *scan, int64_t day, enum fz_code *code, struct f
             scan->has_row = sql_row(&scan->rows, code, err);
         scan->has_ended = !scan->has_row;
         int64_t found = scan->has_row ? sql_col_int(&scan->rows, 0) : day;
-        if (scan->has_ended || (scan->is_falling ? found <= day : found >= day))
+        if (scan->has_ended || (scan->pick.is_falling ? found <= day : found >= day))
             return scan->has_row && found == day;
         /* A day that was sealed just now. */
         scan->has_row = false;
@@ -170,20 +164,6 @@ end_days(struct store_fact_scan *scan)
 
 /* ---- a day as columns ---- */
 
-static bool
-start_tags(struct store_fact_scan *scan, size_t n, enum fz_code *code, struct fz_error *err)
-{
-    uint32_t *starts =
-        fz_list_grow(NULL, scan->tag_starts, &scan->room_tags, n + 1, sizeof(*starts));
-    if (!starts) {
-        *code = fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
-        return false;
-    }
-    scan->tag_starts = starts;
-    return store_fact_tag_starts(&scan->columns[STORE_FACT_TAG_COUNT], n,
-                                 scan->columns[STORE_FACT_TAG_IDS].n, starts);
-}
-
 /* What is known of the day whose columns are used. */
 struct day_columns {
     struct store_sealed_day as; /* it was when they were read */
@@ -198,15 +178,15 @@ open_row(struct store_fact_scan *scan, struct day_columns *day)
     const struct store_fact_key key = {scan->facts->project_id, day->as.day, day->as.sealing};
     int column = 4;
     for (int i = 1; i < STORE_FACT_COLUMNS; i++) {
-        day->is_gone =
-            scan->needs[i] && !scan->reads[i] && !take_kept(scan, day->as.day, day->as.sealing, i);
+        day->is_gone = scan->pick.needs[i] && !scan->reads[i] &&
+                       !take_kept(scan, day->as.day, day->as.sealing, i);
         if (day->is_gone)
             return false;
         if (!scan->reads[i])
             continue;
         struct fz_span bytes = sql_col_bytes(&scan->rows, column++);
         day->is_old = bytes.len == 0 && i >= STORE_FACT_TEXT_FIRST;
-        if (day->is_old || store_block_open(bytes, &scan->columns[i], NULL) != FZ_OK)
+        if (day->is_old || store_block_open(bytes, &scan->day.columns[i], NULL) != FZ_OK)
             return false;
         if (scan->store->fact_cache)
             store_fact_cache_put(scan->store->fact_cache, &key, i, bytes);
@@ -214,94 +194,19 @@ open_row(struct store_fact_scan *scan, struct day_columns *day)
     return true;
 }
 
-/* Are the columns of the day what they must be? */
-static bool
-check_columns(struct store_fact_scan *scan, const struct day_columns *day, enum fz_code *code,
-              struct fz_error *err)
-{
-    for (int i = 1; i < STORE_FACT_COLUMNS; i++) {
-        if (scan->needs[i] && i != STORE_FACT_TAG_IDS && scan->columns[i].n != day->as.n)
-            return false;
-    }
-    scan->columns[STORE_FACT_RECEIVED].base += day->as.day * STORE_DAY_MS;
-    scan->columns[STORE_FACT_RECEIVED].most += day->as.day * STORE_DAY_MS;
-    return !scan->needs[STORE_FACT_TAG_IDS] || start_tags(scan, day->as.n, code, err);
-}
-
-/* The place of the first fact that is not before this one. */
-static size_t
-find_fact(const struct store_fact_scan *scan, size_t n, int64_t time_ms, int64_t key)
-{
-    size_t low = 0, high = n;
-    while (low < high) {
-        size_t mid = low + (high - low) / 2;
-        int64_t time = store_block_get(&scan->columns[STORE_FACT_RECEIVED], mid);
-        bool is_before = time < time_ms;
-        if (time == time_ms && key != INT64_MIN)
-            is_before = store_block_get(&scan->columns[STORE_FACT_REPORT], mid) < key;
-        if (is_before)
-            low = mid + 1;
-        else
-            high = mid;
-    }
-    return low;
-}
-
-/* The facts of the day that are in the range of time and after the cursor: [*ret_from, *ret_to). */
-static void
-find_range(const struct store_fact_scan *scan, size_t n, size_t *ret_from, size_t *ret_to)
-{
-    const struct store_fact_want *want = &scan->want;
-    size_t from = 0, to = n;
-    if (scan->facts->since_ms)
-        from = find_fact(scan, n, scan->facts->since_ms, INT64_MIN);
-    if (scan->facts->until_ms)
-        to = find_fact(scan, n, scan->facts->until_ms, INT64_MIN);
-    if (want->has_after && scan->is_falling) {
-        size_t end = find_fact(scan, n, want->after_ms, want->after_key);
-        to = end < to ? end : to;
-    } else if (want->has_after) {
-        size_t start = find_fact(scan, n, want->after_ms, want->after_key + 1);
-        from = start > from ? start : from;
-    }
-    *ret_from = from;
-    *ret_to = to > from ? to : from;
-}
-
-/* Facts of the day that meet all conditions; false: it cannot be used. */
-static bool
-use_columns(struct store_fact_scan *scan, const struct day_columns *day, size_t *ret_n,
-            enum fz_code *code, struct fz_error *err)
-{
-    size_t n = day->as.n, from, to;
-    if (!check_columns(scan, day, code, err))
-        return false;
-    uint32_t *at = fz_list_grow(NULL, scan->at, &scan->room_at, n + 1, sizeof(*at));
-    if (!at) {
-        *code = fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
-        return false;
-    }
-    scan->at = at;
-    find_range(scan, n, &from, &to);
-    for (n = 0; from + n < to; n++)
-        at[n] = (uint32_t)(from + n);
-    if (scan->want.counted_only)
-        n = store_fact_filter_flagged(&scan->columns[STORE_FACT_COUNTED], at, n);
-    if (scan->want.kept_only)
-        n = store_fact_filter_flagged(&scan->columns[STORE_FACT_REPORT], at, n);
-    scan->n_others += n;
-    n = store_fact_filter_apply(&scan->filter, scan->columns, scan->tag_starts, at, n);
-    scan->n_others -= n;
-    for (size_t i = 0; scan->is_falling && i < n / 2; i++) {
-        uint32_t first = at[i];
-        at[i] = at[n - 1 - i];
-        at[n - 1 - i] = first;
-    }
-    *ret_n = n;
-    return true;
-}
-
 /* ---- all ---- */
+
+/* The columns that must be read of sealed days. */
+static void
+find_needs(struct store_fact_pick *pick, const struct store_fact_want *want)
+{
+    memcpy(pick->needs, pick->filter.needs, sizeof(pick->needs));
+    for (size_t i = 0; i < want->n_columns; i++)
+        pick->needs[want->columns[i]] = true;
+    pick->needs[STORE_FACT_COUNTED] |= pick->counted_only;
+    pick->needs[STORE_FACT_REPORT] |= pick->kept_only || pick->has_after;
+    pick->needs[STORE_FACT_RECEIVED] |= pick->since_ms || pick->until_ms || pick->has_after;
+}
 
 enum fz_code
 store_fact_scan_open(const struct store_fact_query *facts, const struct store_fact_want *want,
@@ -313,23 +218,24 @@ store_fact_scan_open(const struct store_fact_query *facts, const struct store_fa
     *scan = (struct store_fact_scan){.store = facts->store,
                                      .facts = facts,
                                      .want = *want,
-                                     .is_falling = want->order == STORE_FACTS_NEWEST_FIRST,
+                                     .pick = {.since_ms = facts->since_ms,
+                                              .until_ms = facts->until_ms,
+                                              .counted_only = want->counted_only,
+                                              .kept_only = want->kept_only || facts->for_reports,
+                                              .is_falling = want->order == STORE_FACTS_NEWEST_FIRST,
+                                              .has_after = want->has_after,
+                                              .after_ms = want->after_ms,
+                                              .after_key = want->after_key},
                                      .from_ms = facts->since_ms,
                                      .to_ms = facts->until_ms ? facts->until_ms : INT64_MAX,
                                      .damaged = -1};
-    scan->want.kept_only |= facts->for_reports;
+    scan->want.kept_only = scan->pick.kept_only;
     /* An index finds few facts faster. */
     bool by_columns = !facts->driver && store_fact_filter_can(facts);
-    enum fz_code code = by_columns ? store_fact_filter_init(&scan->filter, facts, err) : FZ_OK;
-    scan->at = fz_list_grow(NULL, NULL, &scan->room_at, STORE_FACT_GAP_ROWS, sizeof(*scan->at));
-    if (code == FZ_OK && !scan->at)
-        code = fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
-    memcpy(scan->needs, scan->filter.needs, sizeof(scan->needs));
-    for (size_t i = 0; i < want->n_columns; i++)
-        scan->needs[want->columns[i]] = true;
-    scan->needs[STORE_FACT_COUNTED] |= want->counted_only;
-    scan->needs[STORE_FACT_REPORT] |= scan->want.kept_only || want->has_after;
-    scan->needs[STORE_FACT_RECEIVED] |= facts->since_ms || facts->until_ms || want->has_after;
+    enum fz_code code = by_columns ? store_fact_filter_init(&scan->pick.filter, facts, err) : FZ_OK;
+    if (code == FZ_OK)
+        code = store_fact_day_room(&scan->day, STORE_FACT_GAP_ROWS, err);
+    find_needs(&scan->pick, want);
     if (by_columns && facts->store->fact_cache)
         store_fact_cache_begin(facts->store->fact_cache);
     if (code == FZ_OK && by_columns)
@@ -352,12 +258,9 @@ store_fact_scan_close(struct store_fact_scan *scan)
     store_fact_gap_close(&scan->gap);
     if (scan->damaged >= 0)
         store_facts_damaged(scan->store->sql, scan->facts->project_id, scan->damaged);
-    store_fact_filter_deinit(&scan->filter);
-    for (int i = 0; i < STORE_FACT_COLUMNS; i++)
-        store_fact_kept_drop(scan->kept[i]);
+    store_fact_filter_deinit(&scan->pick.filter);
+    store_fact_day_deinit(&scan->day);
     free(scan->days);
-    free(scan->at);
-    free(scan->tag_starts);
     free(scan);
 }
 
@@ -366,13 +269,13 @@ static bool
 step_gap(struct store_fact_scan *scan, int64_t day_from, int64_t day_to, enum fz_code *code,
          struct fz_error *err)
 {
-    int64_t from = scan->is_falling && day_to > scan->from_ms ? day_to : scan->from_ms;
-    int64_t to = scan->is_falling || day_from > scan->to_ms ? scan->to_ms : day_from;
+    int64_t from = scan->pick.is_falling && day_to > scan->from_ms ? day_to : scan->from_ms;
+    int64_t to = scan->pick.is_falling || day_from > scan->to_ms ? scan->to_ms : day_from;
     if (from >= to)
         return false;
-    const struct store_fact_range range = {from, to, scan->is_falling};
+    const struct store_fact_range range = {from, to, scan->pick.is_falling};
     *code = store_fact_gap_open(&scan->gap, scan->facts, &scan->want, &range, err);
-    if (scan->is_falling)
+    if (scan->pick.is_falling)
         scan->to_ms = day_to;
     else
         scan->from_ms = day_from;
@@ -400,12 +303,23 @@ take_day(struct store_fact_scan *scan, struct day_columns *ret, enum fz_code *co
     ret->as.sealing = sql_col_int(&scan->rows, 2);
     ret->as.until_ms = sql_col_int(&scan->rows, 3);
     /* Sealed again, with more; what follows was read as rows before. */
-    if (scan->is_falling && ret->as.until_ms != day->until_ms)
+    if (scan->pick.is_falling && ret->as.until_ms != day->until_ms)
         return false;
     bool is_good = open_row(scan, ret);
     if (!is_good && !ret->is_gone && !ret->is_old)
         scan->damaged = day->day;
     return is_good;
+}
+
+/* What is left to read begins after this day, or ends before it. */
+static void
+pass_day(struct store_fact_scan *scan, const struct store_sealed_day *day)
+{
+    int64_t from_ms = day->day * STORE_DAY_MS;
+    if (scan->pick.is_falling)
+        scan->to_ms = from_ms;
+    else
+        scan->from_ms = day->until_ms > scan->from_ms ? day->until_ms : scan->from_ms;
 }
 
 /* The next day, or the gap before it; returns how many facts it has. */
@@ -414,17 +328,18 @@ step_day(struct store_fact_scan *scan, enum fz_code *code, struct fz_error *err)
 {
     int64_t from = scan->days[scan->at_day].day * STORE_DAY_MS;
     struct day_columns day;
-    size_t n = 0;
+    size_t n = 0, n_others = 0;
     if (step_gap(scan, from, scan->days[scan->at_day].until_ms, code, err))
         return 0;
     if (take_day(scan, &day, code, err)) {
-        bool is_good = use_columns(scan, &day, &n, code, err);
-        if (is_good && scan->is_falling)
-            scan->to_ms = from;
-        else if (is_good)
-            scan->from_ms = day.as.until_ms > scan->from_ms ? day.as.until_ms : scan->from_ms;
-        else if (*code == FZ_OK)
+        bool is_good = store_fact_day_start(&scan->day, &scan->pick, day.as.day, day.as.n);
+        if (is_good) {
+            pass_day(scan, &day.as);
+            *code = store_fact_day_pick(&scan->day, &scan->pick, &n, &n_others, err);
+            scan->n_others += n_others;
+        } else {
             scan->damaged = day.as.day;
+        }
     } else if (day.is_gone) {
         /* Once more, without what is in memory. */
         scan->reads_all = true;
@@ -433,6 +348,17 @@ step_day(struct store_fact_scan *scan, enum fz_code *code, struct fz_error *err)
     }
     scan->at_day++;
     return n;
+}
+
+/* Facts of a day whose columns are all held. */
+static struct store_fact_batch
+batch_of(const struct store_fact_day *day, const struct store_fact_pick *pick, size_t n)
+{
+    bool has_times = !pick->is_falling && pick->needs[STORE_FACT_RECEIVED];
+    return (struct store_fact_batch){.n = n,
+                                     .at = day->at,
+                                     .columns = day->columns,
+                                     .times = has_times ? day->kept[STORE_FACT_RECEIVED] : NULL};
 }
 
 bool
@@ -445,21 +371,20 @@ store_fact_scan_next(struct store_fact_scan *scan, struct store_fact_batch *ret,
     while (*code == FZ_OK && n == 0) {
         scan->is_held = false;
         if (scan->gap.is_open)
-            n = store_fact_gap_read(&scan->gap, &scan->want, scan->columns, scan->at, code, err);
+            n = store_fact_gap_read(&scan->gap, &scan->want, scan->day.columns, scan->day.at, code,
+                                    err);
         else if (scan->is_reading && scan->at_day == scan->end_day)
             end_days(scan);
         else if (scan->at_day < scan->n_days)
             n = step_day(scan, code, err);
-        else if (!step_gap(scan, scan->is_falling ? scan->from_ms : scan->to_ms,
-                           scan->is_falling ? scan->from_ms : scan->to_ms, code, err))
+        else if (!step_gap(scan, scan->pick.is_falling ? scan->from_ms : scan->to_ms,
+                           scan->pick.is_falling ? scan->from_ms : scan->to_ms, code, err))
             break;
     }
-    bool has_times = scan->is_held && !scan->is_falling && scan->needs[STORE_FACT_RECEIVED];
-    *ret = (struct store_fact_batch){.n = n,
-                                     .at = scan->at,
-                                     .columns = scan->columns,
-                                     .n_others = scan->n_others,
-                                     .times = has_times ? scan->kept[STORE_FACT_RECEIVED] : NULL};
+    *ret = batch_of(&scan->day, &scan->pick, n);
+    ret->n_others = scan->n_others;
+    if (!scan->is_held)
+        ret->times = NULL;
     return *code == FZ_OK && n > 0;
 }
 
@@ -473,23 +398,34 @@ store_fact_scan_expects(const struct store_fact_scan *scan)
 }
 
 bool
-store_fact_scan_lend(struct store_fact_scan *scan, const struct store_fact_batch *batch,
-                     struct store_fact_lent *ret)
+store_fact_scan_lend(struct store_fact_scan *scan, struct store_fact_day *ret, enum fz_code *code,
+                     struct fz_error *err)
 {
-    /* In exchange for the places the scan gets others. */
-    if (!ret->at)
-        ret->at = fz_list_grow(NULL, NULL, &ret->room, STORE_FACT_GAP_ROWS, sizeof(*ret->at));
-    if (!scan->is_held || !ret->at)
+    if (*code != FZ_OK || scan->gap.is_open || scan->is_reading || scan->at_day == scan->n_days)
         return false;
-    const struct store_fact_lent own = {.at = scan->at, .room = scan->room_at};
-    scan->at = ret->at;
-    scan->room_at = ret->room;
-    *ret = own;
-    memcpy(ret->columns, scan->columns, sizeof(ret->columns));
-    memcpy(ret->kept, scan->kept, sizeof(ret->kept));
-    memset(scan->kept, 0, sizeof(scan->kept));
-    ret->batch = *batch;
-    ret->batch.at = own.at;
-    ret->batch.columns = ret->columns;
+    const struct store_sealed_day *day = &scan->days[scan->at_day];
+    if (step_gap(scan, day->day * STORE_DAY_MS, day->until_ms, code, err) ||
+        find_missing(scan, day) ||
+        !store_fact_day_start(&scan->day, &scan->pick, day->day, (size_t)day->n))
+        return false;
+    /* In exchange the scan gets the other one, which rows of a gap must fit into. */
+    *code = store_fact_day_room(ret, STORE_FACT_GAP_ROWS, err);
+    if (*code != FZ_OK)
+        return false;
+    struct store_fact_day lent = *ret;
+    *ret = scan->day;
+    scan->day = lent;
+    pass_day(scan, day);
+    scan->at_day++;
     return true;
+}
+
+enum fz_code
+store_fact_scan_read(const struct store_fact_scan *scan, struct store_fact_day *lent,
+                     struct store_fact_batch *ret, struct fz_error *err)
+{
+    size_t n = 0, n_others = 0;
+    enum fz_code code = store_fact_day_pick(lent, &scan->pick, &n, &n_others, err);
+    *ret = batch_of(lent, &scan->pick, n);
+    return code;
 }

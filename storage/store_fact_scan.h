@@ -15,7 +15,7 @@
 #define STORE_FACT_SCAN_H
 
 #include "storage/store_block.h"
-#include "storage/store_fact_days.h"
+#include "storage/store_fact_day.h"
 #include "storage/store_fact_query.h"
 
 enum store_fact_order { STORE_FACTS_ANY_ORDER, STORE_FACTS_NEWEST_FIRST, STORE_FACTS_OLDEST_FIRST };
@@ -45,14 +45,6 @@ struct store_fact_batch {
     struct store_fact_kept *times;
 };
 
-/* A batch that another thread reads while the scan goes on. It holds its columns: they stay when the day is dropped from memory. */
-struct store_fact_lent {
-    struct store_fact_batch batch; /* of what follows */
-    struct store_block columns[STORE_FACT_COLUMNS];
-    struct store_fact_kept *kept[STORE_FACT_COLUMNS]; /* held */
-    uint32_t *at;                                     /* owned */
-    size_t room;
-};
 struct store_fact_scan;
 /* `facts` and want->columns are borrowed until the end. On success the caller ends it with store_fact_scan_close(). */
 FZ_MUST_CHECK enum fz_code store_fact_scan_open(const struct store_fact_query *facts,
@@ -64,12 +56,16 @@ bool store_fact_scan_next(struct store_fact_scan *scan, struct store_fact_batch 
 /* Facts of the sealed days that are left to read: at most so many meet the query, but for those of other days. */
 uint64_t store_fact_scan_expects(const struct store_fact_scan *scan);
 /*
- * Instead of reading the last batch here: lend it. `ret` is all 0, or all it had held was dropped; its memory is used again. The
- * caller drops what it holds (store_fact_kept_drop()), and frees ret->at in the end. False: it is not all
- * in memory that can be held, so it must be read here.
+ * Instead of store_fact_scan_next(): the next day, not looked through, for another thread. False: it is not all in memory that can be
+ * held, or there is none, so store_fact_scan_next() comes next. `ret` is zeros, or had its columns dropped
+ * (store_fact_day_drop()); the caller ends it with store_fact_day_deinit(). `*code` is as for store_fact_scan_next().
  */
-bool store_fact_scan_lend(struct store_fact_scan *scan, const struct store_fact_batch *batch,
-                          struct store_fact_lent *ret);
+bool store_fact_scan_lend(struct store_fact_scan *scan, struct store_fact_day *ret,
+                          enum fz_code *code, struct fz_error *err);
+/* In that thread, while the scan goes on: its facts that meet the query, which may be none. `ret` is borrowed from `lent`. */
+FZ_MUST_CHECK enum fz_code store_fact_scan_read(const struct store_fact_scan *scan,
+                                                struct store_fact_day *lent,
+                                                struct store_fact_batch *ret, struct fz_error *err);
 void store_fact_scan_close(struct store_fact_scan *scan);
 
 /*

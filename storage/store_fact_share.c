@@ -10,7 +10,7 @@
 /* Of fewer facts a list takes some 10 ms. */
 enum { FACTS_MIN = 400000 };
 /* What is counted, and what is counted next. */
-enum { BATCHES = 2 };
+enum { DAYS = 2 };
 
 struct share {
     const struct store_counter *counter;
@@ -18,10 +18,10 @@ struct share {
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    /* Under the lock. The first n_lent batches from `first` on, in a ring, are the thread's, the others the caller's. */
+    /* Under the lock. The first n_lent days from `first` on, in a ring, are the thread's, the others the caller's. */
     size_t first, n_lent;
-    bool has_ended; /* no batch will come */
-    struct store_fact_lent lent[BATCHES];
+    bool has_ended; /* no day will come */
+    struct store_fact_day lent[DAYS];
     void *other; /* owned */
     enum fz_code code;
     struct fz_error err;
@@ -33,18 +33,18 @@ store_set_share_from(struct store *store, uint64_t facts)
     store->share_from = facts;
 }
 
-/* Let go of the batch. */
-static void
-drop_lent(struct store_fact_lent *lent)
+static enum fz_code
+count_day(struct share *share, struct store_fact_day *day)
 {
-    for (int i = 0; i < STORE_FACT_COLUMNS; i++) {
-        store_fact_kept_drop(lent->kept[i]);
-        lent->kept[i] = NULL;
-    }
+    struct store_fact_batch batch;
+    enum fz_code code = store_fact_scan_read(share->scan, day, &batch, &share->err);
+    if (code == FZ_OK && batch.n)
+        code = share->counter->count(share->other, &batch, &share->err);
+    return code;
 }
 
 static void *
-count_batches(void *user)
+count_days(void *user)
 {
     struct share *share = user;
     pthread_mutex_lock(&share->lock);
@@ -53,13 +53,13 @@ count_batches(void *user)
             pthread_cond_wait(&share->changed, &share->lock);
             continue;
         }
-        struct store_fact_lent *lent = &share->lent[share->first];
+        struct store_fact_day *day = &share->lent[share->first];
         pthread_mutex_unlock(&share->lock);
         if (share->code == FZ_OK)
-            share->code = share->counter->count(share->other, &lent->batch, &share->err);
-        drop_lent(lent);
+            share->code = count_day(share, day);
+        store_fact_day_drop(day);
         pthread_mutex_lock(&share->lock);
-        share->first = (share->first + 1) % BATCHES;
+        share->first = (share->first + 1) % DAYS;
         share->n_lent--;
     }
     pthread_mutex_unlock(&share->lock);
@@ -69,10 +69,8 @@ count_batches(void *user)
 static void
 destroy(struct share *share)
 {
-    for (int i = 0; i < BATCHES; i++) {
-        drop_lent(&share->lent[i]);
-        free(share->lent[i].at);
-    }
+    for (int i = 0; i < DAYS; i++)
+        store_fact_day_deinit(&share->lent[i]);
     share->counter->drop(share->other);
     pthread_cond_destroy(&share->changed);
     pthread_mutex_destroy(&share->lock);
@@ -105,26 +103,30 @@ open_share(const struct store *store, const struct store_counter *counter,
     pthread_mutex_init(&share->lock, NULL);
     pthread_cond_init(&share->changed, NULL);
     /* Without a thread it is slower, and right. */
-    if (fz_platform_thread(&share->thread, count_batches, share) == 0)
+    if (fz_platform_thread(&share->thread, count_days, share) == 0)
         *ret = share;
     else
         destroy(share);
     return FZ_OK;
 }
 
-/* `batch` is the last one of the scan. */
-static enum fz_code
-count_shared(struct share *share, const struct store_fact_batch *batch, struct fz_error *err)
+/* Lend the next day, if the other thread has few to do. */
+static bool
+lend(struct share *share, enum fz_code *code, struct fz_error *err)
 {
     pthread_mutex_lock(&share->lock);
-    bool is_lent = share->n_lent < BATCHES &&
-                   store_fact_scan_lend(share->scan, batch,
-                                        &share->lent[(share->first + share->n_lent) % BATCHES]);
-    share->n_lent += is_lent;
-    if (is_lent)
-        pthread_cond_signal(&share->changed);
+    struct store_fact_day *day = &share->lent[(share->first + share->n_lent) % DAYS];
+    bool has_room = share->n_lent < DAYS;
     pthread_mutex_unlock(&share->lock);
-    return is_lent ? FZ_OK : share->counter->count(share->counter->own, batch, err);
+    /* Without the lock: it may be a statement that begins to read rows. */
+    bool is_lent = has_room && store_fact_scan_lend(share->scan, day, code, err);
+    if (!is_lent)
+        return false;
+    pthread_mutex_lock(&share->lock);
+    share->n_lent++;
+    pthread_cond_signal(&share->changed);
+    pthread_mutex_unlock(&share->lock);
+    return true;
 }
 
 /* Also after a failure `code`, which it returns then. */
@@ -159,8 +161,13 @@ store_facts_count(const struct store_fact_query *facts, const struct store_fact_
     enum fz_code code = store_fact_scan_open(facts, want, &scan, err);
     if (code == FZ_OK)
         code = open_share(facts->store, counter, scan, &share, err);
-    while (store_fact_scan_next(scan, &batch, &code, err))
-        code = share ? count_shared(share, &batch, err) : counter->count(counter->own, &batch, err);
+    while (true) {
+        if (share && lend(share, &code, err))
+            continue;
+        if (!store_fact_scan_next(scan, &batch, &code, err))
+            break;
+        code = counter->count(counter->own, &batch, err);
+    }
     code = close_share(share, code, err);
     store_fact_scan_close(scan);
     return code;

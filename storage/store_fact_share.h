@@ -1,8 +1,8 @@
 /*
  * Facts that meet a query, counted by two threads where there are many.
  *
- * The caller's thread reads; each batch goes to the other one if that has few to do, and is counted here if not. Each has counts
- * of its own, which are added at the end. Private to storage.
+ * The caller's thread reads. A sealed day goes to the other one if that has few to do, which looks through it itself, and is counted
+ * here if not. Each has counts of its own, which are added at the end. Private to storage.
  */
 #ifndef STORE_FACT_SHARE_H
 #define STORE_FACT_SHARE_H

@@ -41,11 +41,14 @@ test_round_trip(void **state FZ_UNUSED)
         assert_int_equal(block.width, cases[i].width);
         uint32_t at[] = {3, 2, 1, 0};
         int64_t numbers[4], most = cases[i].numbers[0], first_id = INT64_MAX;
+        uint64_t sum = 0;
         for (size_t k = 0; k < cases[i].n; k++) {
             int64_t number = cases[i].numbers[k];
             most = number > most ? number : most;
             first_id = number > 0 && number < first_id ? number : first_id;
+            sum += (uint64_t)number;
         }
+        assert_true(block.sum == sum);
         assert_int_equal(block.most, most);
         assert_int_equal(block.first_id, first_id);
         store_block_read(&block, at + 4 - block.n, block.n, numbers);
