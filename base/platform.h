@@ -55,5 +55,9 @@ FZ_MUST_CHECK int fz_platform_open_again(int fd, int pipe_bytes);
 
 /* How many processors can run threads now, at least 1. */
 unsigned fz_platform_n_cores(void);
+/* The processor on which the calling thread runs now; -1: the system does not say. */
+int fz_platform_core(void);
+/* Have the calling thread run on its other processors only, from now on. A hint: without others, or with -1, it does nothing. */
+void fz_platform_avoid_core(int core);
 
 #endif

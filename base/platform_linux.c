@@ -1,9 +1,10 @@
 /* The platform as Linux has it: base/platform.h. */
-#define _GNU_SOURCE /* memfd_create, memmem, syscall, MADV_POPULATE_WRITE */
+#define _GNU_SOURCE /* memfd_create, memmem, syscall, MADV_POPULATE_WRITE, sched_getcpu */
 #include "base/platform.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -126,4 +127,22 @@ fz_platform_n_cores(void)
 {
     long n = sysconf(_SC_NPROCESSORS_ONLN);
     return n < 1 ? 1 : (unsigned)n;
+}
+
+int
+fz_platform_core(void)
+{
+    return sched_getcpu();
+}
+
+void
+fz_platform_avoid_core(int core)
+{
+    cpu_set_t cores;
+    /* On a machine with more than CPU_SETSIZE processors this fails, and the thread stays where it is. */
+    if (core < 0 || core >= CPU_SETSIZE || sched_getaffinity(0, sizeof(cores), &cores) != 0)
+        return;
+    CPU_CLR((size_t)core, &cores);
+    if (CPU_COUNT(&cores) > 0)
+        fz_ignore(sched_setaffinity(0, sizeof(cores), &cores) != 0);
 }

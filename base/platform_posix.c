@@ -138,3 +138,14 @@ fz_platform_n_cores(void)
 #endif
     return n < 1 ? 1 : (unsigned)n;
 }
+
+int
+fz_platform_core(void)
+{
+    return -1;
+}
+
+void
+fz_platform_avoid_core(int core FZ_UNUSED)
+{
+}

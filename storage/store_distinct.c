@@ -131,8 +131,8 @@ turn_to(struct store_distinct *distinct, uint64_t high)
         distinct->planes = planes;
         planes[at] = (struct store_distinct_plane){
             .high = high,
-            .tails = calloc((size_t)distinct->n_groups + 1, sizeof(*planes[at].tails)),
-            .lists = calloc((size_t)distinct->n_groups + 1, sizeof(*planes[at].lists))};
+            .tails = calloc(2 * (size_t)distinct->n_groups + 1, sizeof(*planes[at].tails)),
+            .lists = calloc(2 * (size_t)distinct->n_groups + 1, sizeof(*planes[at].lists))};
         if (!planes[at].tails || !planes[at].lists) {
             free(planes[at].tails);
             free(planes[at].lists);
@@ -146,10 +146,10 @@ turn_to(struct store_distinct *distinct, uint64_t high)
 
 /* Room for a user in a list whose last chunk is full. */
 static enum fz_code
-grow(struct store_distinct *distinct, uint32_t group, struct fz_error *err)
+grow(struct store_distinct *distinct, uint32_t which, struct fz_error *err)
 {
-    struct store_distinct_list *list = &distinct->plane.lists[group];
-    struct store_distinct_tail *tail = &distinct->plane.tails[group];
+    struct store_distinct_list *list = &distinct->plane.lists[which];
+    struct store_distinct_tail *tail = &distinct->plane.tails[which];
     size_t most = distinct->most ? distinct->most : MOST;
     size_t squeeze_from = distinct->squeeze_from ? distinct->squeeze_from : SQUEEZE_FROM;
     if (list->last) {
@@ -160,7 +160,7 @@ grow(struct store_distinct *distinct, uint32_t group, struct fz_error *err)
     if (distinct->n_bytes >= squeeze_from && list->n >= SQUEEZED_MIN &&
         list->n >= 2 * list->n_squeezed) {
         struct store_distinct_chunk *old = NULL;
-        enum fz_code code = store_distinct_squeeze(distinct, group, &old, err);
+        enum fz_code code = store_distinct_squeeze(distinct, which, &old, err);
         for (struct store_distinct_chunk *next; old; old = next) {
             next = old->before;
             drop_chunk(distinct, old);
@@ -182,15 +182,14 @@ grow(struct store_distinct *distinct, uint32_t group, struct fz_error *err)
 }
 
 static inline uint32_t
-written(uint64_t number, bool is_marked)
+written(uint64_t number)
 {
-    return (uint32_t)number << 2 | (uint32_t)is_marked << 1 | 1;
+    return ((uint32_t)number & ((UINT32_C(1) << STORE_DISTINCT_PLANE_BITS) - 1)) + 1;
 }
 
 /* A user of another plane, or whose list is full, or not a user at all. */
 static enum fz_code
-add(struct store_distinct *distinct, uint32_t group, uint64_t number, bool is_marked,
-    struct fz_error *err)
+add(struct store_distinct *distinct, uint32_t list, uint64_t number, struct fz_error *err)
 {
     uint64_t high = number >> STORE_DISTINCT_PLANE_BITS;
     if (number >> STORE_DISTINCT_USER_BITS)
@@ -198,10 +197,10 @@ add(struct store_distinct *distinct, uint32_t group, uint64_t number, bool is_ma
     bool is_here = distinct->plane.tails && distinct->plane.high == high;
     if (!is_here && !turn_to(distinct, high))
         return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
-    struct store_distinct_tail *tail = &distinct->plane.tails[group];
-    enum fz_code code = tail->next == tail->end ? grow(distinct, group, err) : FZ_OK;
+    struct store_distinct_tail *tail = &distinct->plane.tails[list];
+    enum fz_code code = tail->next == tail->end ? grow(distinct, list, err) : FZ_OK;
     if (code == FZ_OK)
-        *tail->next++ = written(number, is_marked);
+        *tail->next++ = written(number);
     return code;
 }
 
@@ -220,9 +219,8 @@ store_distinct_expect(struct store_distinct *distinct, int64_t first, int64_t la
 }
 
 enum fz_code
-store_distinct_add_some(struct store_distinct *distinct, const uint32_t *groups,
-                        const int64_t *users, const bool *are_marked, size_t n,
-                        struct fz_error *err)
+store_distinct_add_some(struct store_distinct *distinct, const uint32_t *lists,
+                        const int64_t *users, size_t n, struct fz_error *err)
 {
     enum fz_code code = FZ_OK;
     for (size_t i = 0; i < n;) {
@@ -230,17 +228,17 @@ store_distinct_add_some(struct store_distinct *distinct, const uint32_t *groups,
         for (; plane.tails && i < n; i++) {
             /* What is not a user is in no plane that there is. */
             uint64_t number = (uint64_t)users[i] - 1;
-            struct store_distinct_tail *tail = &plane.tails[groups[i]];
+            struct store_distinct_tail *tail = &plane.tails[lists[i]];
             uint32_t *next = tail->next;
             if (number >> STORE_DISTINCT_PLANE_BITS != plane.high || next == tail->end)
                 break;
             /* The memory of a list is not in the caches before it is written to. */
             __builtin_prefetch(next + 16, 1);
-            *next = written(number, are_marked[i]);
+            *next = written(number);
             tail->next = next + 1;
         }
         if (i < n)
-            code = add(distinct, groups[i], (uint64_t)users[i] - 1, are_marked[i], err);
+            code = add(distinct, lists[i], (uint64_t)users[i] - 1, err);
         if (code != FZ_OK)
             return code;
         i++;
@@ -249,32 +247,32 @@ store_distinct_add_some(struct store_distinct *distinct, const uint32_t *groups,
 }
 
 enum fz_code
-store_distinct_add(struct store_distinct *distinct, uint32_t group, int64_t user, bool is_marked,
+store_distinct_add(struct store_distinct *distinct, uint32_t list, int64_t user,
                    struct fz_error *err)
 {
     store_distinct_expect(distinct, user, user);
-    return add(distinct, group, (uint64_t)user - 1, is_marked, err);
+    return add(distinct, list, (uint64_t)user - 1, err);
 }
 
 /* ---- merge ---- */
 
-/* Append what the list of this group has in `from`. */
+/* Append what this list has in `from`. */
 static void
-take_list(struct store_distinct_plane *to, const struct store_distinct_plane *from, uint32_t group)
+take_list(struct store_distinct_plane *to, const struct store_distinct_plane *from, uint32_t which)
 {
-    struct store_distinct_list *list = &to->lists[group];
-    const struct store_distinct_list *more = &from->lists[group];
+    struct store_distinct_list *list = &to->lists[which];
+    const struct store_distinct_list *more = &from->lists[which];
     if (!more->last)
         return;
     if (list->last) {
-        list->last->n = (uint32_t)(to->tails[group].next - list->last->users);
+        list->last->n = (uint32_t)(to->tails[which].next - list->last->users);
         list->n += list->last->n;
     }
     more->first->before = list->last;
     list->first = list->last ? list->first : more->first;
     list->last = more->last;
     list->n += more->n;
-    to->tails[group] = from->tails[group];
+    to->tails[which] = from->tails[which];
 }
 
 /* The memory of chunks, before that of this one, whose last slab has room. */
@@ -307,8 +305,8 @@ store_distinct_merge(struct store_distinct *distinct, struct store_distinct *fro
     for (size_t i = 0; is_done && i < from->n_planes; i++) {
         const struct store_distinct_plane *plane = &from->planes[i];
         is_done = turn_to(distinct, plane->high);
-        for (uint32_t group = 0; is_done && group < distinct->n_groups; group++)
-            take_list(&distinct->plane, plane, group);
+        for (uint32_t list = 0; is_done && list < 2 * distinct->n_groups; list++)
+            take_list(&distinct->plane, plane, list);
     }
     store_distinct_deinit(from);
     return is_done ? FZ_OK : fz_fail(err, FZ_E_NO_MEMORY, "out of memory");

@@ -16,6 +16,7 @@ struct share {
     const struct store_counter *counter;
     struct store_fact_scan *scan;
     pthread_t thread;
+    int core; /* the caller's: else both may have to take turns on one, and another is idle */
     pthread_mutex_t lock;
     pthread_cond_t changed;
     /* Under the lock. The first n_lent days from `first` on, in a ring, are the thread's, the others the caller's. */
@@ -47,6 +48,7 @@ static void *
 count_days(void *user)
 {
     struct share *share = user;
+    fz_platform_avoid_core(share->core);
     pthread_mutex_lock(&share->lock);
     while (!share->has_ended || share->n_lent) {
         if (!share->n_lent) {
@@ -100,6 +102,7 @@ open_share(const struct store *store, const struct store_counter *counter,
     share->counter = counter;
     share->scan = scan;
     share->other = other;
+    share->core = fz_platform_core();
     pthread_mutex_init(&share->lock, NULL);
     pthread_cond_init(&share->changed, NULL);
     /* Without a thread it is slower, and right. */

@@ -144,5 +144,10 @@ store_issue_counts_facts(struct store_issue_counts *counts, const struct store_f
     enum fz_code code = store_tally_count_start(counts->tally, err);
     if (code == FZ_OK && !facts->is_empty)
         code = store_facts_count(facts, &want, &counter, err);
-    return code == FZ_OK ? store_tally_count_end(counts->tally, err) : code;
+    if (code != FZ_OK)
+        return code;
+    store_tally_count_end(counts->tally);
+    /* Its variants have their users in common. */
+    const uint32_t first = 0;
+    return store_tally_users(counts->tally, &first, counts->tally->n ? 1 : 0, err);
 }

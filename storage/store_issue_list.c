@@ -15,6 +15,15 @@ struct place {
     uint32_t at; /* in tally.issues */
 };
 
+/* Issues that have reports which meet the conditions. */
+struct listing {
+    struct store_tally *t;
+    const struct store_issue_search *search;
+    bool all_time; /* the counts are those of all time, with users */
+    struct place *places;
+    size_t n;
+};
+
 static struct place
 place_of(const struct store_counted *issue, enum store_issue_sort sort)
 {
@@ -98,13 +107,93 @@ tally(struct store_tally *t, const struct store_issue_search *search, bool *ret_
         code = store_fact_query_plan(&facts, err);
     if (code == FZ_OK)
         code = store_tally_issues(t, search->query, *ret_all_time, err);
-    if (code != FZ_OK || !*ret_all_time)
-        return code == FZ_OK ? store_tally_facts(t, &facts, err) : code;
-    if (search->sort == STORE_ISSUES_BY_USERS)
-        code = store_tally_newest(t, err);
-    if (code == FZ_OK && search->sort == STORE_ISSUES_BY_TREND)
+    if (code != FZ_OK)
+        return code;
+    if (!*ret_all_time)
+        code = store_tally_facts(t, &facts, err);
+    if (code == FZ_OK && search->sort == STORE_ISSUES_BY_USERS)
+        code = *ret_all_time ? store_tally_newest(t, err) : store_tally_new_users(t, err);
+    if (code == FZ_OK && search->sort == STORE_ISSUES_BY_TREND && *ret_all_time)
         code = store_tally_trend(t, NULL, err);
     return code;
+}
+
+/* ---- the order ---- */
+
+static enum fz_code
+make_places(struct listing *l, struct fz_error *err)
+{
+    const struct store_tally *t = l->t;
+    l->places = fz_arena_array(t->arena, t->n, sizeof(*l->places));
+    if (!l->places)
+        return fz_arena_fail(t->arena, err);
+    for (size_t i = 0; i < t->n; i++) {
+        /* Without a report that meets the conditions it is not of the list; one without any is what a change of rules left. */
+        if (t->issues[i].n_reports == 0)
+            continue;
+        struct place *place = &l->places[l->n++];
+        *place = place_of(&t->issues[i], l->search->sort);
+        place->at = (uint32_t)i;
+        /* Users are not counted yet (find_page()). */
+        if (!l->all_time && l->search->sort != STORE_ISSUES_BY_FIRST_SEEN)
+            place->second = (int64_t)t->issues[i].n_reports;
+    }
+    if (l->n)
+        qsort(l->places, l->n, sizeof(*l->places), compare_places);
+    return FZ_OK;
+}
+
+/* Count the users of these, which are what comes second in the order. */
+static enum fz_code
+count_users(struct listing *l, struct place *places, size_t n, struct fz_error *err)
+{
+    uint32_t *at = fz_arena_array(l->t->arena, n, sizeof(*at));
+    if (!at)
+        return fz_arena_fail(l->t->arena, err);
+    for (size_t i = 0; i < n; i++)
+        at[i] = places[i].at;
+    enum fz_code code = store_tally_users(l->t, at, n, err);
+    for (size_t i = 0; i < n; i++) {
+        places[i] = place_of(&l->t->issues[at[i]], l->search->sort);
+        places[i].at = at[i];
+    }
+    return code;
+}
+
+/*
+ * Where the page begins, after the cursor (NULL: there is none).
+ *
+ * To count the users of all issues takes longer than the rest of the order, and no issue has more users than reports. With reports
+ * in the place of users all issues are in an order in which none is too far back. Users are counted from its front, twice as many
+ * issues each time, until what is not counted comes after the page and the issue that follows it, wherever it may be.
+ */
+static enum fz_code
+find_page(struct listing *l, const struct place *after, size_t limit, size_t *ret_first,
+          struct fz_error *err)
+{
+    struct place *places = l->places;
+    size_t from = 0, first, to, n = l->n;
+    while (after && from < n && places[from].first > after->first)
+        from++;
+    first = to = from;
+    for (bool is_found = false; !is_found && !l->all_time;) {
+        size_t more = to - from > limit ? to - from : limit + 1;
+        more = more < n - to ? more : n - to;
+        enum fz_code code = count_users(l, places + to, more, err);
+        if (code != FZ_OK)
+            return code;
+        to += more;
+        if (to > from)
+            qsort(places + from, to - from, sizeof(*places), compare_places);
+        for (first = from; after && first < to && compare_places(&places[first], after) <= 0;)
+            first++;
+        is_found = to == n ||
+                   (to - first > limit && compare_places(&places[to], &places[first + limit]) > 0);
+    }
+    while (after && first < n && compare_places(&places[first], after) <= 0)
+        first++;
+    *ret_first = first;
+    return FZ_OK;
 }
 
 /* ---- the page ---- */
@@ -152,40 +241,31 @@ read_page(struct store_tally *t, const struct place *places, bool all_time,
 }
 
 static enum fz_code
-list(struct store_tally *t, const struct store_issue_search *search, struct store_page *page,
-     struct store_issue_page *ret, struct fz_error *err)
+list(struct listing *l, struct store_page *page, struct store_issue_page *ret, struct fz_error *err)
 {
-    bool all_time = false;
-    size_t n = 0, first = 0;
+    struct store_tally *t = l->t;
+    size_t first = 0;
     struct place after;
     enum fz_code code = FZ_OK;
     if (page->cursor)
-        code = read_cursor(page->cursor, search->sort, t->arena, &after, err);
+        code = read_cursor(page->cursor, l->search->sort, t->arena, &after, err);
     if (code == FZ_OK)
-        code = tally(t, search, &all_time, err);
-    struct place *places = code == FZ_OK ? fz_arena_array(t->arena, t->n, sizeof(*places)) : NULL;
-    if (!places)
-        return code == FZ_OK ? fz_arena_fail(t->arena, err) : code;
-    for (size_t i = 0; i < t->n; i++) {
-        /* Without a report that meets the conditions it is not of the list; one without any is what a change of rules left. */
-        if (t->issues[i].n_reports == 0)
-            continue;
-        places[n] = place_of(&t->issues[i], search->sort);
-        places[n++].at = (uint32_t)i;
-    }
-    if (n)
-        qsort(places, n, sizeof(*places), compare_places);
-    while (page->cursor && first < n && compare_places(&places[first], &after) <= 0)
-        first++;
+        code = tally(t, l->search, &l->all_time, err);
+    if (code == FZ_OK)
+        code = make_places(l, err);
+    if (code == FZ_OK)
+        code = find_page(l, page->cursor ? &after : NULL, page->limit, &first, err);
+    if (code != FZ_OK)
+        return code;
     *ret = (struct store_issue_page){.trend = t->trend};
-    ret->n = n - first < page->limit ? n - first : page->limit;
+    ret->n = l->n - first < page->limit ? l->n - first : page->limit;
     const char *next = NULL;
-    if (n - first > ret->n) {
-        next = make_cursor(&places[first + ret->n - 1], search->sort, t->arena);
+    if (l->n - first > ret->n) {
+        next = make_cursor(&l->places[first + ret->n - 1], l->search->sort, t->arena);
         if (!next)
             return fz_arena_fail(t->arena, err);
     }
-    code = read_page(t, places + first, all_time, search, ret, err);
+    code = read_page(t, l->places + first, l->all_time, l->search, ret, err);
     page->n = ret->n;
     page->next = next;
     return code;
@@ -199,10 +279,11 @@ store_issue_list(struct store *store, int64_t project_id, const struct store_iss
     if (page->limit == 0 || page->limit > LIST_MAX)
         page->limit = LIST_MAX;
     struct store_tally t;
+    struct listing l = {.t = &t, .search = search};
     struct store_issue_page made;
     enum fz_code code = store_tally_start(store, project_id, search->query, arena, &t, err);
     if (code == FZ_OK)
-        code = list(&t, search, page, &made, err);
+        code = list(&l, page, &made, err);
     store_tally_deinit(&t);
     if (code == FZ_OK)
         *ret = made;

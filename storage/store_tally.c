@@ -290,7 +290,6 @@ store_tally_sum_up(const struct store_tally *tally, struct store_counted *ret)
             ret->trend[part] += one->trend[part];
         ret->number = one->number;
         ret->n_users += one->n_users;
-        ret->n_new_users += one->n_new_users;
         if (one->n_reports == 0)
             continue;
         if (ret->n_reports == 0 || one->first_ms < ret->first_ms)

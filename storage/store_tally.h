@@ -79,7 +79,6 @@ struct store_tally {
     struct store_map by_id;      /* issue's id to its place, from 1 */
     struct store_map by_variant; /* the same for a variant */
     struct store_distinct users; /* of issues; marked: with one of the newest versions */
-    bool is_shared;              /* two threads count */
     bool is_one; /* all are variants of one issue, which have their users in common: group 0 */
     struct store_map ranks;  /* version's id to its place among all versions, from 1 */
     int64_t *versions;       /* ids in their order */
@@ -102,10 +101,14 @@ void store_tally_deinit(struct store_tally *tally);
 FZ_MUST_CHECK enum fz_code store_tally_issues(struct store_tally *tally,
                                               const struct store_query *query, bool is_all_time,
                                               struct fz_error *err);
-/* Forget the counts, and count the facts that meet the conditions; others' facts are passed over. */
+/* Forget the counts, and count the facts that meet the conditions, but not their users; others' facts are passed over. */
 FZ_MUST_CHECK enum fz_code store_tally_facts(struct store_tally *tally,
                                              const struct store_fact_query *facts,
                                              struct fz_error *err);
+/* After that: how many users the issues in these places have (tally.issues); users of the newest versions, of all issues. */
+FZ_MUST_CHECK enum fz_code store_tally_users(struct store_tally *tally, const uint32_t *places,
+                                             size_t n, struct fz_error *err);
+FZ_MUST_CHECK enum fz_code store_tally_new_users(struct store_tally *tally, struct fz_error *err);
 /* Without conditions about reports: count the users of the newest versions. */
 FZ_MUST_CHECK enum fz_code store_tally_newest(struct store_tally *tally, struct fz_error *err);
 /* The same for the trend; of the issues with these numbers (NULL: of all). */
@@ -116,7 +119,7 @@ FZ_MUST_CHECK enum fz_code store_tally_count_start(struct store_tally *tally, st
 FZ_MUST_CHECK enum fz_code store_tally_count(struct store_tally *tally,
                                              const struct store_fact_batch *batch,
                                              struct fz_error *err);
-FZ_MUST_CHECK enum fz_code store_tally_count_end(struct store_tally *tally, struct fz_error *err);
+void store_tally_count_end(struct store_tally *tally);
 /* In between: one for another thread, with counts of its own, which only reads the rest. It ends with store_tally_count_drop(). */
 FZ_MUST_CHECK enum fz_code store_tally_count_like(const struct store_tally *tally,
                                                   struct store_tally *ret, struct fz_error *err);

@@ -20,9 +20,6 @@ store_tally_newest(struct store_tally *tally, struct fz_error *err)
     struct store_fact_query facts;
     if (tally->newest.n == 0)
         return FZ_OK;
-    uint64_t *users = fz_arena_array(tally->arena, tally->n, 2 * sizeof(*users));
-    if (!users)
-        return fz_arena_fail(tally->arena, err);
     enum fz_code code = store_fact_query_make(tally->store, tally->project_id, &all, false,
                                               tally->arena, &facts, err);
     if (code == FZ_OK)
@@ -38,16 +35,12 @@ store_tally_newest(struct store_tally *tally, struct fz_error *err)
             int64_t user = store_block_get(&batch.columns[STORE_FACT_USER], fact);
             uint32_t at = store_map_get(&tally->by_variant, variant);
             if (at)
-                code = store_distinct_add(&tally->users, at - 1, user, true, err);
+                code =
+                    store_distinct_add(&tally->users, store_distinct_list(at - 1, true), user, err);
         }
     }
     store_fact_scan_close(scan);
-    /* Users of all time are counted already. */
-    if (code == FZ_OK)
-        code = store_distinct_count(&tally->users, false, users, users + tally->n, err);
-    for (size_t i = 0; code == FZ_OK && i < tally->n; i++)
-        tally->issues[i].n_new_users = users[i];
-    return code;
+    return code == FZ_OK ? store_tally_new_users(tally, err) : code;
 }
 
 /* Are the facts before this hour, which are in the range of the trend, all stored as columns, or few? Else *ret_ms = 0. */

@@ -125,10 +125,9 @@ count_version(struct store_tally_sum *sum, uint32_t rank)
 struct some {
     size_t n;
     const uint32_t *at;       /* places in the columns */
-    uint32_t issues[AT_ONCE]; /* places in tally.sums, then groups of users */
+    uint32_t issues[AT_ONCE]; /* places in tally.sums, then lists of users */
     uint32_t ranks[AT_ONCE];
     int64_t numbers[AT_ONCE];
-    bool are_new[AT_ONCE];
     uint32_t kept[AT_ONCE]; /* places, if some have no issue */
 };
 
@@ -182,12 +181,10 @@ count_some(struct store_tally *tally, const struct store_block *columns, uint32_
         sum->first = sum->first ? sum->first : place;
         sum->last = place;
         count_version(sum, rank);
-        some->are_new[i] = is_new[rank];
-        some->issues[i] = (some->issues[i] - 1) & group_mask;
+        some->issues[i] = store_distinct_list((some->issues[i] - 1) & group_mask, is_new[rank]);
     }
     store_block_read(&columns[STORE_FACT_USER], some->at, some->n, some->numbers);
-    return store_distinct_add_some(&tally->users, some->issues, some->numbers, some->are_new,
-                                   some->n, err);
+    return store_distinct_add_some(&tally->users, some->issues, some->numbers, some->n, err);
 }
 
 /* The end of the facts that are of the same part of the trend as this one. */
@@ -247,9 +244,9 @@ count_rows(struct store_tally *tally, const struct store_fact_batch *batch, stru
         tally->sums[at].n++;
         see_time(&tally->issues[at - 1], received_ms);
         count_version(&tally->sums[at], rank);
-        code = store_distinct_add(&tally->users, tally->is_one ? 0 : at - 1,
-                                  store_block_get(&columns[STORE_FACT_USER], fact),
-                                  tally->is_new[rank], err);
+        code = store_distinct_add(
+            &tally->users, store_distinct_list(tally->is_one ? 0 : at - 1, tally->is_new[rank]),
+            store_block_get(&columns[STORE_FACT_USER], fact), err);
     }
     return code;
 }
@@ -301,7 +298,7 @@ store_tally_count_like(const struct store_tally *tally, struct store_tally *ret,
 enum fz_code
 store_tally_count_add(struct store_tally *tally, struct store_tally *other, struct fz_error *err)
 {
-    tally->is_shared = true;
+    tally->users.is_shared = true;
     end_part(other);
     settle(other);
     for (size_t i = 0; i < tally->n; i++) {
@@ -333,25 +330,42 @@ store_tally_count_drop(struct store_tally *other)
     free(other->sums);
 }
 
-enum fz_code
-store_tally_count_end(struct store_tally *tally, struct fz_error *err)
+void
+store_tally_count_end(struct store_tally *tally)
 {
-    uint64_t *users = fz_arena_array(tally->arena, tally->n + 1, 2 * sizeof(*users));
-    if (!users)
-        return fz_arena_fail(tally->arena, err);
-    uint64_t *new_users = users + tally->n + 1;
     end_part(tally);
     settle(tally);
-    enum fz_code code =
-        store_distinct_count(&tally->users, tally->is_shared, users, new_users, err);
-    for (size_t i = 0; code == FZ_OK && i < tally->n; i++) {
+    for (size_t i = 0; i < tally->n; i++) {
         const struct store_tally_sum *sum = &tally->sums[i + 1];
         struct store_counted *issue = &tally->issues[i];
-        issue->n_users = users[i];
-        issue->n_new_users = new_users[i];
         issue->first_version = sum->last_version ? sum->first_version : 0;
         issue->last_version = sum->last_version;
     }
+}
+
+enum fz_code
+store_tally_users(struct store_tally *tally, const uint32_t *places, size_t n, struct fz_error *err)
+{
+    const struct store_distinct_wanted wanted = {.groups = places, .n = n};
+    uint64_t *users = fz_arena_array(tally->arena, n, sizeof(*users));
+    if (!users)
+        return fz_arena_fail(tally->arena, err);
+    enum fz_code code = store_distinct_count(&tally->users, &wanted, users, err);
+    for (size_t i = 0; code == FZ_OK && i < n; i++)
+        tally->issues[places[i]].n_users = users[i];
+    return code;
+}
+
+enum fz_code
+store_tally_new_users(struct store_tally *tally, struct fz_error *err)
+{
+    const struct store_distinct_wanted wanted = {.n = tally->n, .marked_only = true};
+    uint64_t *users = fz_arena_array(tally->arena, tally->n, sizeof(*users));
+    if (!users)
+        return fz_arena_fail(tally->arena, err);
+    enum fz_code code = store_distinct_count(&tally->users, &wanted, users, err);
+    for (size_t i = 0; code == FZ_OK && i < tally->n; i++)
+        tally->issues[i].n_new_users = users[i];
     return code;
 }
 
@@ -398,5 +412,7 @@ store_tally_facts(struct store_tally *tally, const struct store_fact_query *fact
     enum fz_code code = store_tally_count_start(tally, err);
     if (code == FZ_OK && !facts->is_empty)
         code = store_facts_count(facts, &want, &counter, err);
-    return code == FZ_OK ? store_tally_count_end(tally, err) : code;
+    if (code == FZ_OK)
+        store_tally_count_end(tally);
+    return code;
 }

@@ -11,6 +11,8 @@
 #include <cmocka.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -200,6 +202,46 @@ test_cores(void **state)
     assert_in_range(fz_platform_n_cores(), 1, 65536);
 }
 
+/* Says where it runs when it does not want to run there. */
+static void *
+avoid(void *user)
+{
+    int *core = user;
+    fz_platform_avoid_core(-1);
+    fz_platform_avoid_core(INT_MAX);
+    fz_platform_avoid_core(*core);
+    *core = fz_platform_core();
+    return NULL;
+}
+
+/* May this process use more than one processor? Only Linux says so, in a list as "0-3,7". */
+static bool
+has_cores(void)
+{
+    char line[256];
+    bool has = false;
+    FILE *status = fopen("/proc/self/status", "r");
+    while (status && fgets(line, sizeof(line), status))
+        has |= strncmp(line, "Cpus_allowed_list:", 18) == 0 && strpbrk(line, "-,") != NULL;
+    if (status)
+        fclose(status);
+    return has;
+}
+
+static void
+test_avoid(void **state)
+{
+    (void)state;
+    int own = fz_platform_core(), other = own;
+    pthread_t thread;
+    assert_int_equal(fz_platform_thread(&thread, avoid, &other), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    if (own >= 0 && has_cores())
+        assert_int_not_equal(other, own);
+    else if (own >= 0)
+        assert_int_equal(other, own);
+}
+
 int
 main(void)
 {
@@ -208,6 +250,7 @@ main(void)
         cmocka_unit_test(test_random),      cmocka_unit_test(test_populate),
         cmocka_unit_test(test_large),       cmocka_unit_test(test_find),
         cmocka_unit_test(test_thread),      cmocka_unit_test(test_cores),
+        cmocka_unit_test(test_avoid),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -36,7 +36,11 @@ check_with(const struct distinct_case *c, size_t squeeze_from, bool is_split, bo
     FZ_CLEANUP(store_distinct_deinit)
     struct store_distinct distinct = {.n_groups = GROUPS, .squeeze_from = squeeze_from};
     FZ_CLEANUP(store_distinct_deinit) struct store_distinct other = distinct;
-    uint64_t users[GROUPS] = {0}, marked[GROUPS] = {0};
+    uint64_t users[GROUPS] = {0}, marked[GROUPS] = {0}, some[2];
+    const uint32_t groups[] = {3, 0};
+    const struct store_distinct_wanted all = {.n = GROUPS};
+    const struct store_distinct_wanted all_marked = {.n = GROUPS, .marked_only = true};
+    const struct store_distinct_wanted two = {.groups = groups, .n = 2};
     memset(seen, 0, sizeof(seen));
     seed = (uint32_t)c->n;
     for (size_t i = 0; i < c->n; i++) {
@@ -44,16 +48,24 @@ check_with(const struct distinct_case *c, size_t squeeze_from, bool is_split, bo
         uint32_t group = pick(GROUPS - 1), user = pick(group ? USERS : 40);
         bool is_marked = pick(10) == 0;
         seen[group][user] |= is_marked ? 3 : 1;
-        assert_int_equal(store_distinct_add(to, group, c->first + user * c->step, is_marked, NULL),
+        assert_int_equal(store_distinct_add(to, store_distinct_list(group, is_marked),
+                                            c->first + user * c->step, NULL),
                          FZ_OK);
     }
     if (is_split)
         assert_int_equal(store_distinct_merge(&distinct, &other, NULL), FZ_OK);
     /* Not users. */
-    assert_int_equal(store_distinct_add(&distinct, 0, 0, true, NULL), FZ_OK);
-    assert_int_equal(store_distinct_add(&distinct, 0, -7, true, NULL), FZ_OK);
-    assert_int_equal(store_distinct_add(&distinct, 0, INT64_MAX, true, NULL), FZ_OK);
-    assert_int_equal(store_distinct_count(&distinct, is_shared, users, marked, NULL), FZ_OK);
+    assert_int_equal(store_distinct_add(&distinct, 1, 0, NULL), FZ_OK);
+    assert_int_equal(store_distinct_add(&distinct, 1, -7, NULL), FZ_OK);
+    assert_int_equal(store_distinct_add(&distinct, 1, INT64_MAX, NULL), FZ_OK);
+    distinct.is_shared = is_shared;
+    distinct.share_from = 1;
+    assert_int_equal(store_distinct_count(&distinct, &all_marked, marked, NULL), FZ_OK);
+    assert_int_equal(store_distinct_count(&distinct, &all, users, NULL), FZ_OK);
+    /* Once more: what was counted is still there. */
+    assert_int_equal(store_distinct_count(&distinct, &two, some, NULL), FZ_OK);
+    assert_int_equal(some[0], users[3]);
+    assert_int_equal(some[1], users[0]);
     for (int group = 0; group < GROUPS; group++) {
         uint64_t want[2] = {0, 0};
         for (int user = 0; user < USERS; user++) {
@@ -94,14 +106,16 @@ test_memory(void **state FZ_UNUSED)
 {
     FZ_CLEANUP(store_distinct_deinit)
     struct store_distinct distinct = {.n_groups = 1, .squeeze_from = 1};
-    uint64_t users = 0, marked = 0;
+    const struct store_distinct_wanted all = {.n = 1}, marked = {.n = 1, .marked_only = true};
+    uint64_t users = 0;
     for (int i = 0; i < 10000000; i++)
-        assert_int_equal(store_distinct_add(&distinct, 0, 1 + pick(50000), false, NULL), FZ_OK);
+        assert_int_equal(store_distinct_add(&distinct, 0, 1 + pick(50000), NULL), FZ_OK);
     assert_in_range(distinct.n_bytes, 50000 * 4, 3 * 50000 * 4);
     assert_true(distinct.n_slabs == 2);
-    assert_int_equal(store_distinct_count(&distinct, false, &users, &marked, NULL), FZ_OK);
+    assert_int_equal(store_distinct_count(&distinct, &all, &users, NULL), FZ_OK);
     assert_int_equal(users, 50000);
-    assert_int_equal(marked, 0);
+    assert_int_equal(store_distinct_count(&distinct, &marked, &users, NULL), FZ_OK);
+    assert_int_equal(users, 0);
 }
 
 /* More than there may be is an error that says what to do. */
@@ -113,7 +127,7 @@ test_limit(void **state FZ_UNUSED)
     enum fz_code code = FZ_OK;
     struct fz_error err = {0};
     for (int64_t user = 1; code == FZ_OK && user < 1 << 20; user++)
-        code = store_distinct_add(&distinct, user & 1, user, false, &err);
+        code = store_distinct_add(&distinct, user & 3, user, &err);
     assert_int_equal(code, FZ_E_LIMIT);
     assert_non_null(strstr(err.text, "since="));
     assert_in_range(distinct.n_bytes, 1 << 20, (1 << 20) + (1 << 17));
