@@ -166,7 +166,7 @@ MUTANTS = [
      [("storage/store_issue_list.c", "compare_places(&places[to], &places[first + limit]) > 0", "places[to].first <= places[first].first")],
      "contract lists"),
     ("half of the users of the largest issue are left out",
-     [("storage/store_distinct_count.c", "one->words[i] | other->words[i]", "one->words[i]")], "unit store_distinct"),
+     [("storage/store_distinct_count.c", "one->words[i] | other->words[i]", "one->words[i] | other->words[0]")], "unit store_distinct"),
     ("tags of a day are not compared with how many there are",
      [("storage/store_fact_filter.c", "are_counts && counts->sum == n_tags", "are_counts || n_tags")], "contract lists"),
     ("a squeezed list loses a user",
