@@ -29,6 +29,7 @@ struct store {
     struct store_fact_cache *fact_cache; /* of store_fact_cache.h; borrowed; NULL = none */
     uint64_t share_from;                 /* of store_set_share_from(); 0 = the default */
     uint64_t all_from;                   /* of store_set_all_from(); 0 = the default */
+    int64_t unknown_from;                /* of store_set_unknown_from(); the same */
     unsigned usage_slot;                 /* where this connection counts usage and changes */
     int64_t swept_sets[STORE_SET_KINDS]; /* the last set that store_sweep_rows() looked at */
     int64_t swept_ms;            /* monotonic: when transient reports were last cleared away */

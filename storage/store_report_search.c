@@ -5,31 +5,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/list.h"
 #include "base/text.h"
 #include "storage/store_fact_scan.h"
+#include "storage/store_report_hits.h"
 
-enum { LIST_MAX = 1000, BATCH = 5000 };
+enum { LIST_MAX = 1000, BATCH = 5000, AT_ONCE = 256 /* facts */, UNKNOWN_FROM = 2000 };
 
 /* Of cursors of lists by the time of the crash: a cursor of the other kind would skip reports silently. */
 static const char CRASHED_MARK = 't';
-
-/* A report's place in the list. */
-struct hit {
-    int64_t time_ms, key;
-};
 
 struct search {
     struct store *store;
     int64_t project_id;
     const struct store_query *query;
-    bool by_crash, is_rising;
-    struct hit after; /* the list goes on after this one */
-    bool has_after;
-    size_t most;
+    bool by_crash;
     struct fz_arena *arena;
-    struct hit *hits;
-    size_t n, room;
+    struct store_hits hits;
 };
 
 /* Append the cursor's condition, the order and the limit. */
@@ -37,92 +28,47 @@ static void
 append_order(struct store_sql *q, const struct search *search, const char *time, const char *key,
              size_t limit)
 {
-    char sign = search->is_rising ? '>' : '<';
-    const char *way = search->is_rising ? "ASC" : "DESC";
-    if (search->has_after)
-        fz_buffer_printf(
-            &q->text, " AND %s %c= %" PRId64 " AND (%s, %s) %c (%" PRId64 ", %" PRId64 ")", time,
-            sign, search->after.time_ms, time, key, sign, search->after.time_ms, search->after.key);
+    char sign = search->hits.is_rising ? '>' : '<';
+    const char *way = search->hits.is_rising ? "ASC" : "DESC";
+    if (search->hits.has_after)
+        fz_buffer_printf(&q->text,
+                         " AND %s %c= %" PRId64 " AND (%s, %s) %c (%" PRId64 ", %" PRId64 ")", time,
+                         sign, search->hits.after.time_ms, time, key, sign,
+                         search->hits.after.time_ms, search->hits.after.key);
     fz_buffer_printf(&q->text, " ORDER BY %s %s, %s %s LIMIT %zu", time, way, key, way, limit);
-}
-
-static enum fz_code
-put_hit(struct search *search, struct hit hit, struct fz_error *err)
-{
-    search->hits = fz_list_grow_in(search->arena, search->hits, &search->room, search->n + 1,
-                                   sizeof(*search->hits));
-    if (!search->hits)
-        return fz_arena_fail(search->arena, err);
-    search->hits[search->n++] = hit;
-    return FZ_OK;
-}
-
-static int
-compare_hits(const void *a, const void *b)
-{
-    const struct hit *x = a, *y = b;
-    int order = (x->time_ms > y->time_ms) - (x->time_ms < y->time_ms);
-    return order ? order : (x->key > y->key) - (x->key < y->key);
-}
-
-static void
-sort_hits(struct search *search)
-{
-    if (search->n)
-        qsort(search->hits, search->n, sizeof(*search->hits), compare_hits);
-    for (size_t i = 0; !search->is_rising && i < search->n / 2; i++) {
-        struct hit swapped = search->hits[i];
-        search->hits[i] = search->hits[search->n - 1 - i];
-        search->hits[search->n - 1 - i] = swapped;
-    }
 }
 
 /* ---- reports with facts ---- */
 
-static bool
-precedes(const struct search *search, const struct hit *a, const struct hit *b)
-{
-    int order = compare_hits(a, b);
-    return search->is_rising ? order < 0 : order > 0;
-}
-
-/*
- * In the order of the times of the crashes. Facts are in another order, so all are looked at: the first ones of those that were
- * seen so far are kept, and at times as many others.
- */
+/* In the order of the times of the crashes. Facts are in another order, so all are looked at. */
 static enum fz_code
 scan_crashes(struct search *search, const struct store_fact_query *facts, struct fz_error *err)
 {
     static const enum store_fact_column columns[] = {STORE_FACT_CRASHED, STORE_FACT_REPORT};
     const struct store_fact_want want = {.columns = columns, .n_columns = FZ_ARRAY_LEN(columns)};
+    struct store_hits *hits = &search->hits;
     struct store_fact_scan *scan = NULL;
     struct store_fact_batch batch;
-    struct hit last; /* as many are before it as are needed */
-    bool has_last = false;
+    int64_t times[AT_ONCE];
     enum fz_code code = store_fact_scan_open(facts, &want, &scan, err);
     while (store_fact_scan_next(scan, &batch, &code, err)) {
-        for (size_t i = 0; code == FZ_OK && i < batch.n; i++) {
-            const struct hit hit = {
-                store_block_get(&batch.columns[STORE_FACT_CRASHED], batch.at[i]),
-                store_block_get(&batch.columns[STORE_FACT_REPORT], batch.at[i])};
-            if ((search->has_after && !precedes(search, &search->after, &hit)) ||
-                (has_last && !precedes(search, &hit, &last)))
-                continue;
-            code = put_hit(search, hit, err);
-            if (search->n < 2 * search->most)
-                continue;
-            sort_hits(search);
-            search->n = search->most;
-            last = search->hits[search->n - 1];
-            has_last = true;
+        for (size_t from = 0, n; code == FZ_OK && from < batch.n; from += n) {
+            n = batch.n - from < AT_ONCE ? batch.n - from : AT_ONCE;
+            store_block_read(&batch.columns[STORE_FACT_CRASHED], batch.at + from, n, times);
+            for (size_t i = 0; code == FZ_OK && i < n; i++) {
+                if (store_hits_are_far(hits, times[i]))
+                    continue;
+                const struct store_hit hit = {
+                    times[i],
+                    store_block_get(&batch.columns[STORE_FACT_REPORT], batch.at[from + i])};
+                code = store_hits_offer(hits, hit, err);
+            }
         }
     }
     store_fact_scan_close(scan);
-    if (code != FZ_OK) /* without memory there may be no hits any more */
-        return code;
-    sort_hits(search);
-    search->n = search->n < search->most ? search->n : search->most;
-    return FZ_OK;
+    if (code == FZ_OK) /* without memory there may be no hits any more */
+        store_hits_settle(hits);
+    return code;
 }
 
 static enum fz_code
@@ -131,21 +77,22 @@ scan_facts(struct search *search, const struct store_fact_query *facts, struct f
     static const enum store_fact_column columns[] = {STORE_FACT_RECEIVED, STORE_FACT_REPORT};
     const struct store_fact_want want = {.columns = columns,
                                          .n_columns = FZ_ARRAY_LEN(columns),
-                                         .order = search->is_rising ? STORE_FACTS_OLDEST_FIRST
-                                                                    : STORE_FACTS_NEWEST_FIRST,
-                                         .limit = search->most,
-                                         .has_after = search->has_after,
-                                         .after_ms = search->after.time_ms,
-                                         .after_key = search->after.key};
+                                         .order = search->hits.is_rising ? STORE_FACTS_OLDEST_FIRST
+                                                                         : STORE_FACTS_NEWEST_FIRST,
+                                         .limit = search->hits.most,
+                                         .has_after = search->hits.has_after,
+                                         .after_ms = search->hits.after.time_ms,
+                                         .after_key = search->hits.after.key};
     struct store_fact_scan *scan = NULL;
     struct store_fact_batch batch;
     enum fz_code code = store_fact_scan_open(facts, &want, &scan, err);
-    while (search->n < search->most && store_fact_scan_next(scan, &batch, &code, err)) {
-        for (size_t i = 0; code == FZ_OK && i < batch.n && search->n < search->most; i++) {
-            const struct hit hit = {
+    while (search->hits.n < search->hits.most && store_fact_scan_next(scan, &batch, &code, err)) {
+        for (size_t i = 0; code == FZ_OK && i < batch.n && search->hits.n < search->hits.most;
+             i++) {
+            const struct store_hit hit = {
                 store_block_get(&batch.columns[STORE_FACT_RECEIVED], batch.at[i]),
                 store_block_get(&batch.columns[STORE_FACT_REPORT], batch.at[i])};
-            code = put_hit(search, hit, err);
+            code = store_hits_put(&search->hits, hit, err);
         }
     }
     store_fact_scan_close(scan);
@@ -257,13 +204,13 @@ find_rows_batch(struct search *search, bool all, size_t limit, size_t *ret_n, st
         code = sql_query_once(search->store->sql, fz_buffer_cstr(&q.text), q.args, q.n_args, &rows,
                               err);
     *ret_n = 0;
-    while (search->n < search->most && sql_row(&rows, &code, err)) {
+    while (search->hits.n < search->hits.most && sql_row(&rows, &code, err)) {
         ++*ret_n;
-        search->after = (struct hit){sql_col_int(&rows, 0), sql_col_int(&rows, 1)};
+        search->hits.after = (struct store_hit){sql_col_int(&rows, 0), sql_col_int(&rows, 1)};
         if (versions_hold(search, &rows))
-            code = put_hit(search, search->after, err);
+            code = store_hits_put(&search->hits, search->hits.after, err);
     }
-    search->has_after |= *ret_n > 0;
+    search->hits.has_after |= *ret_n > 0;
     store_sql_deinit(&q);
     return code;
 }
@@ -271,23 +218,23 @@ find_rows_batch(struct search *search, bool all, size_t limit, size_t *ret_n, st
 static enum fz_code
 find_rows(struct search *search, bool all, struct fz_error *err)
 {
-    struct hit after = search->after;
-    bool has_after = search->has_after;
-    size_t n, before = search->n, most = search->most;
+    struct store_hit after = search->hits.after;
+    bool has_after = search->hits.has_after;
+    size_t n, before = search->hits.n, most = search->hits.most;
     bool has_versions = compares_versions(search->query);
     enum fz_code code;
-    search->most = before + most;
+    search->hits.most = before + most;
     do {
-        size_t left = search->most - search->n;
+        size_t left = search->hits.most - search->hits.n;
         size_t limit = has_versions || left > BATCH ? BATCH : left;
         n = 0;
         code = find_rows_batch(search, all, limit, &n, err);
         if (n < limit)
             break;
-    } while (code == FZ_OK && search->n < search->most);
-    search->most = most;
-    search->after = after;
-    search->has_after = has_after;
+    } while (code == FZ_OK && search->hits.n < search->hits.most);
+    search->hits.most = most;
+    search->hits.after = after;
+    search->hits.has_after = has_after;
     return code;
 }
 
@@ -321,17 +268,47 @@ is_by_crash_of_days(const struct search *search)
     return search->by_crash && has_range;
 }
 
+void
+store_set_unknown_from(struct store *store, int64_t reports)
+{
+    store->unknown_from = reports;
+}
+
+/*
+ * Reports that do not say when the app crashed are one place of the index, in which they are in no order: many of them take longer to
+ * sort than all facts to look at. Does the page begin among so many?
+ */
+static enum fz_code
+is_among_unknown(const struct search *search, bool *ret, struct fz_error *err)
+{
+    const struct store_hits *hits = &search->hits;
+    bool begins = hits->has_after ? hits->after.time_ms == 0 : hits->is_rising;
+    int64_t n = 0, most = search->store->unknown_from ? search->store->unknown_from : UNKNOWN_FROM;
+    const struct sql_value args[] = {sql_int(search->project_id), sql_int(most)};
+    enum fz_code code = FZ_OK;
+    if (search->by_crash && begins)
+        code = sql_number(search->store->sql,
+                          "SELECT count(*) FROM (SELECT 1 FROM reports WHERE project_id = $1 AND "
+                          "transient = 0 AND timestamp_ms = 0 LIMIT $2) AS found",
+                          args, FZ_ARRAY_LEN(args), &n, NULL, err);
+    *ret = n == most;
+    return code;
+}
+
 static enum fz_code
 find(struct search *search, struct fz_error *err)
 {
-    enum fz_code code;
-    if (!is_about_facts(search->query) && !is_by_crash_of_days(search))
+    bool by_facts = is_about_facts(search->query) || is_by_crash_of_days(search);
+    enum fz_code code = by_facts ? FZ_OK : is_among_unknown(search, &by_facts, err);
+    if (code != FZ_OK)
+        return code;
+    if (!by_facts)
         return find_rows(search, true, err);
     code = find_facts(search, err);
     if (code == FZ_OK && !needs_issue(search->query))
         code = find_rows(search, false, err);
     if (code == FZ_OK)
-        sort_hits(search);
+        store_hits_sort(&search->hits);
     return code;
 }
 
@@ -345,12 +322,12 @@ read_reports(struct search *search, size_t n, struct store_report **ret, size_t 
     struct store_ids keys = {0};
     enum fz_code code = FZ_OK;
     for (size_t i = 0; code == FZ_OK && i < n; i++)
-        code = store_ids_put(&keys, search->hits[i].key, search->arena, err);
+        code = store_ids_put(&keys, search->hits.list[i].key, search->arena, err);
     struct store_sql q;
     store_sql_init(&q, store, search->arena);
     fz_buffer_printf(&q.text, "SELECT %s FROM reports WHERE key", store->select_report);
     store_sql_in(&q, &keys);
-    const char *way = search->is_rising ? "ASC" : "DESC";
+    const char *way = search->hits.is_rising ? "ASC" : "DESC";
     fz_buffer_printf(&q.text, " ORDER BY %s %s, key %s",
                      search->by_crash ? "timestamp_ms" : "received_ms", way, way);
     FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
@@ -377,22 +354,24 @@ store_report_search(struct store *store, int64_t project_id,
         .project_id = project_id,
         .query = search->query,
         .by_crash = order == STORE_CRASHED_LAST_FIRST || order == STORE_CRASHED_FIRST_FIRST,
-        .is_rising = order == STORE_OLDEST_FIRST || order == STORE_CRASHED_FIRST_FIRST,
-        /* One more shows that there is another page. */
-        .most = page->limit + 1,
-        .arena = arena};
+        .arena = arena,
+        .hits = {.arena = arena,
+                 .is_rising = order == STORE_OLDEST_FIRST || order == STORE_CRASHED_FIRST_FIRST,
+                 .has_after = page->cursor != NULL,
+                 /* One more shows that there is another page. */
+                 .most = page->limit + 1}};
+    struct store_hits *hits = &s.hits;
     char mark = s.by_crash ? CRASHED_MARK : 0;
     enum fz_code code = FZ_OK;
-    s.has_after = page->cursor != NULL;
     if (page->cursor)
-        code =
-            store_cursor_read_key(page->cursor, mark, arena, &s.after.time_ms, &s.after.key, err);
+        code = store_cursor_read_key(page->cursor, mark, arena, &hits->after.time_ms,
+                                     &hits->after.key, err);
     if (code == FZ_OK)
         code = find(&s, err);
     if (code != FZ_OK)
         return code;
-    size_t n = s.n < page->limit ? s.n : page->limit;
-    const struct hit *last = s.n > n ? &s.hits[n - 1] : NULL;
+    size_t n = hits->n < page->limit ? hits->n : page->limit;
+    const struct store_hit *last = hits->n > n ? &hits->list[n - 1] : NULL;
     const char *next = last ? store_cursor_of_key(arena, mark, last->time_ms, last->key) : NULL;
     if (last && !next)
         return fz_arena_fail(arena, err);
@@ -408,7 +387,8 @@ static enum fz_code
 count_facts(struct search *search, uint64_t *ret, struct fz_error *err)
 {
     static const enum store_fact_column columns[] = {STORE_FACT_REPORT};
-    const struct store_fact_want want = {.columns = columns, .n_columns = 1, .limit = search->most};
+    const struct store_fact_want want = {
+        .columns = columns, .n_columns = 1, .limit = search->hits.most};
     struct store_fact_scan *scan = NULL;
     struct store_fact_batch batch;
     struct store_fact_query facts;
@@ -419,7 +399,7 @@ count_facts(struct search *search, uint64_t *ret, struct fz_error *err)
     if (code != FZ_OK || facts.is_empty)
         return code;
     code = store_fact_scan_open(&facts, &want, &scan, err);
-    while (*ret < search->most && store_fact_scan_next(scan, &batch, &code, err))
+    while (*ret < search->hits.most && store_fact_scan_next(scan, &batch, &code, err))
         *ret += batch.n;
     store_fact_scan_close(scan);
     return code;
@@ -433,14 +413,14 @@ store_report_search_count(struct store *store, int64_t project_id, const struct 
     struct search search = {.store = store,
                             .project_id = project_id,
                             .query = query,
-                            .most = (size_t)most,
-                            .arena = arena};
+                            .arena = arena,
+                            .hits = {.arena = arena, .most = (size_t)most}};
     uint64_t n = 0;
     bool all = !is_about_facts(query);
     enum fz_code code = all ? FZ_OK : count_facts(&search, &n, err);
     if (code == FZ_OK && (all || !needs_issue(query)))
         code = find_rows(&search, all, err);
-    n += search.n;
+    n += search.hits.n;
     if (code == FZ_OK)
         *ret = n < most ? n : most;
     return code;

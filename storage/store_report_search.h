@@ -34,4 +34,7 @@ FZ_MUST_CHECK enum fz_code store_report_search_count(struct store *store, int64_
                                                      struct fz_arena *arena, uint64_t *ret,
                                                      struct fz_error *err);
 
+/* From so many reports on whose crash has no known time, lists in the order of these times look at facts; 0 = the default. */
+void store_set_unknown_from(struct store *store, int64_t reports);
+
 #endif

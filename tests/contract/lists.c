@@ -92,6 +92,7 @@ test_shared(void **state)
     store_set_fact_cache(c->store, cache);
     store_set_share_from(c->store, 1);
     store_set_all_from(c->store, 1);
+    store_set_unknown_from(c->store, 1);
     check_sealed(c, QUERIES / 4);
     store_set_fact_cache(c->store, NULL);
 }

@@ -174,7 +174,7 @@ MUTANTS = [
     ("an unknown time of a crash is before any",
      [("storage/store_fact_row.c", "part->least = is_upper ? 1 : value", "part->least = is_upper ? 0 : value")], "contract lists"),
     ("a fact after the last place is kept",
-     [("storage/store_report_search.c", "(has_last && !precedes(search, &hit, &last))", "(has_last && precedes(search, &hit, &last))")],
+     [("storage/store_report_hits.c", "(hits->has_last && !precedes(hits, &hit, &hits->last))", "(hits->has_last && precedes(hits, &hit, &hits->last))")],
      "contract lists"),
     ("a NUL within a header passes the filter",
      [("server/http/wire.c", "len ? memchr(bytes.data, 0, len) : NULL", "NULL")], "unit http_wire"),
