@@ -55,9 +55,17 @@ FZ_MUST_CHECK int fz_platform_open_again(int fd, int pipe_bytes);
 
 /* How many processors can run threads now, at least 1. */
 unsigned fz_platform_n_cores(void);
-/* The processor on which the calling thread runs now; -1: the system does not say. */
-int fz_platform_core(void);
-/* Have the calling thread run on its other processors only, from now on. A hint: without others, or with -1, it does nothing. */
-void fz_platform_avoid_core(int core);
+/*
+ * As fz_platform_thread(), for a thread that is busy for some milliseconds while its caller is: a system may well have both take turns
+ * on one processor for so long. Each gets half of the caller's processors, until the caller calls fz_platform_cores_back() after the
+ * other one has ended. Where there are not two, or the system cannot do it, it is fz_platform_thread().
+ */
+struct fz_platform_cores {
+    bool are_split;
+    unsigned long all[16]; /* the caller's: a bit for each processor */
+};
+FZ_MUST_CHECK int fz_platform_thread_beside(pthread_t *ret, void *(*run)(void *), void *user,
+                                            struct fz_platform_cores *ret_cores);
+void fz_platform_cores_back(const struct fz_platform_cores *cores);
 
 #endif

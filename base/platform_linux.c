@@ -1,7 +1,8 @@
 /* The platform as Linux has it: base/platform.h. */
-#define _GNU_SOURCE /* memfd_create, memmem, syscall, MADV_POPULATE_WRITE, sched_getcpu */
+#define _GNU_SOURCE /* memfd_create, memmem, syscall, MADV_POPULATE_WRITE, sched_getaffinity */
 #include "base/platform.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -129,20 +130,50 @@ fz_platform_n_cores(void)
     return n < 1 ? 1 : (unsigned)n;
 }
 
-int
-fz_platform_core(void)
+/* The processors of this thread, beginning with the one that it is on, in turns to one half and the other. False: there is only one. */
+static bool
+halve_cores(cpu_set_t *ret_all, cpu_set_t ret_halves[2])
 {
-    return sched_getcpu();
+    int core = sched_getcpu(), n = 0;
+    /* On a machine with more than CPU_SETSIZE processors this fails. */
+    if (core < 0 || sched_getaffinity(0, sizeof(*ret_all), ret_all) != 0 || CPU_COUNT(ret_all) < 2)
+        return false;
+    CPU_ZERO(&ret_halves[0]);
+    CPU_ZERO(&ret_halves[1]);
+    for (int i = 0; i < CPU_SETSIZE; i++) {
+        size_t at = (size_t)(core + i) % CPU_SETSIZE;
+        if (CPU_ISSET(at, ret_all))
+            CPU_SET(at, &ret_halves[n++ % 2]);
+    }
+    return true;
+}
+
+int
+fz_platform_thread_beside(pthread_t *ret, void *(*run)(void *), void *user,
+                          struct fz_platform_cores *ret_cores)
+{
+    cpu_set_t all, halves[2];
+    pthread_attr_t attr;
+    *ret_cores = (struct fz_platform_cores){.are_split = false};
+    if (!halve_cores(&all, halves) || pthread_attr_init(&attr) != 0)
+        return fz_platform_thread(ret, run, user);
+    int code = pthread_attr_setaffinity_np(&attr, sizeof(halves[1]), &halves[1]);
+    if (code == 0)
+        code = pthread_create(ret, &attr, run, user);
+    pthread_attr_destroy(&attr);
+    if (code != 0) /* a filter of system calls may forbid it */
+        return fz_platform_thread(ret, run, user);
+    static_assert(sizeof(ret_cores->all) == sizeof(all), "as many bits");
+    memcpy(ret_cores->all, &all, sizeof(all));
+    ret_cores->are_split = sched_setaffinity(0, sizeof(halves[0]), &halves[0]) == 0;
+    return 0;
 }
 
 void
-fz_platform_avoid_core(int core)
+fz_platform_cores_back(const struct fz_platform_cores *cores)
 {
-    cpu_set_t cores;
-    /* On a machine with more than CPU_SETSIZE processors this fails, and the thread stays where it is. */
-    if (core < 0 || core >= CPU_SETSIZE || sched_getaffinity(0, sizeof(cores), &cores) != 0)
-        return;
-    CPU_CLR((size_t)core, &cores);
-    if (CPU_COUNT(&cores) > 0)
-        fz_ignore(sched_setaffinity(0, sizeof(cores), &cores) != 0);
+    cpu_set_t all;
+    memcpy(&all, cores->all, sizeof(all));
+    if (cores->are_split)
+        fz_ignore(sched_setaffinity(0, sizeof(all), &all) != 0);
 }

@@ -140,12 +140,14 @@ fz_platform_n_cores(void)
 }
 
 int
-fz_platform_core(void)
+fz_platform_thread_beside(pthread_t *ret, void *(*run)(void *), void *user,
+                          struct fz_platform_cores *ret_cores)
 {
-    return -1;
+    *ret_cores = (struct fz_platform_cores){.are_split = false};
+    return fz_platform_thread(ret, run, user);
 }
 
 void
-fz_platform_avoid_core(int core FZ_UNUSED)
+fz_platform_cores_back(const struct fz_platform_cores *cores FZ_UNUSED)
 {
 }

@@ -225,7 +225,6 @@ struct counting {
     atomic_size_t next;
     uint64_t *ret;
     atomic_bool has_failed;
-    int core; /* of the caller */
 };
 
 static uint32_t
@@ -338,14 +337,6 @@ count_groups(void *user)
     return NULL;
 }
 
-static void *
-count_beside(void *user)
-{
-    const struct counting *counting = user;
-    fz_platform_avoid_core(counting->core);
-    return count_groups(user);
-}
-
 /* Say of all lists where they end. */
 static void
 close_lists(const struct store_distinct *distinct)
@@ -395,21 +386,23 @@ store_distinct_count(struct store_distinct *distinct, const struct store_distinc
     struct counting counting = {.distinct = distinct,
                                 .wanted = wanted,
                                 .at_once = wanted->n < MANY ? 1 : AT_ONCE,
-                                .ret = ret,
-                                .core = fz_platform_core()};
+                                .ret = ret};
     uint64_t share_from = distinct->share_from ? distinct->share_from : SHARE_FROM;
+    struct fz_platform_cores cores = {.are_split = false};
     pthread_t thread;
     close_lists(distinct);
     uint64_t sum = find_largest(&counting);
     bool is_worth_it = distinct->is_shared && sum >= share_from;
     counting.is_split = is_worth_it && is_too_large(&counting, sum);
-    bool has_thread = is_worth_it && fz_platform_thread(&thread, count_beside, &counting) == 0;
+    bool has_thread =
+        is_worth_it && fz_platform_thread_beside(&thread, count_groups, &counting, &cores) == 0;
     count_groups(&counting);
     if (has_thread)
         pthread_join(thread, NULL);
     else if (is_worth_it)
         /* Without a thread it is slower, and right: this is the other half. */
         count_groups(&counting);
+    fz_platform_cores_back(&cores);
     bool is_done = !atomic_load(&counting.has_failed);
     if (is_done && counting.is_split)
         ret[counting.largest] = join_halves(&counting);

@@ -16,7 +16,7 @@ struct share {
     const struct store_counter *counter;
     struct store_fact_scan *scan;
     pthread_t thread;
-    int core; /* the caller's: else both may have to take turns on one, and another is idle */
+    struct fz_platform_cores cores;
     pthread_mutex_t lock;
     pthread_cond_t changed;
     /* Under the lock. The first n_lent days from `first` on, in a ring, are the thread's, the others the caller's. */
@@ -48,7 +48,6 @@ static void *
 count_days(void *user)
 {
     struct share *share = user;
-    fz_platform_avoid_core(share->core);
     pthread_mutex_lock(&share->lock);
     while (!share->has_ended || share->n_lent) {
         if (!share->n_lent) {
@@ -102,11 +101,10 @@ open_share(const struct store *store, const struct store_counter *counter,
     share->counter = counter;
     share->scan = scan;
     share->other = other;
-    share->core = fz_platform_core();
     pthread_mutex_init(&share->lock, NULL);
     pthread_cond_init(&share->changed, NULL);
     /* Without a thread it is slower, and right. */
-    if (fz_platform_thread(&share->thread, count_days, share) == 0)
+    if (fz_platform_thread_beside(&share->thread, count_days, share, &share->cores) == 0)
         *ret = share;
     else
         destroy(share);
@@ -143,6 +141,7 @@ close_share(struct share *share, enum fz_code code, struct fz_error *err)
     pthread_cond_signal(&share->changed);
     pthread_mutex_unlock(&share->lock);
     pthread_join(share->thread, NULL);
+    fz_platform_cores_back(&share->cores);
     if (code == FZ_OK && share->code != FZ_OK) {
         code = share->code;
         if (err)

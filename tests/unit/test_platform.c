@@ -202,55 +202,64 @@ test_cores(void **state)
     assert_in_range(fz_platform_n_cores(), 1, 65536);
 }
 
-/* Says where it runs when it does not want to run there. */
-static void *
-avoid(void *user)
+enum { CORES = 256 };
+
+/* On which processors the calling thread may run. Only Linux says so, in a list as "0-3,7"; elsewhere "". */
+static void
+read_cores(char *ret, size_t size)
 {
-    int *core = user;
-    fz_platform_avoid_core(-1);
-    fz_platform_avoid_core(INT_MAX);
-    fz_platform_avoid_core(*core);
-    *core = fz_platform_core();
+    static const char name[] = "Cpus_allowed_list:";
+    char line[CORES];
+    FILE *status = fopen("/proc/thread-self/status", "r");
+    snprintf(ret, size, "%s", "");
+    while (status && fgets(line, sizeof(line), status)) {
+        if (strncmp(line, name, strlen(name)) == 0)
+            snprintf(ret, size, "%s", line + strlen(name));
+    }
+    if (status)
+        fclose(status);
+}
+
+static void *
+run_beside(void *user)
+{
+    read_cores(user, CORES);
     return NULL;
 }
 
-/* May this process use more than one processor? Only Linux says so, in a list as "0-3,7". */
-static bool
-has_cores(void)
-{
-    char line[256];
-    bool has = false;
-    FILE *status = fopen("/proc/self/status", "r");
-    while (status && fgets(line, sizeof(line), status))
-        has |= strncmp(line, "Cpus_allowed_list:", 18) == 0 && strpbrk(line, "-,") != NULL;
-    if (status)
-        fclose(status);
-    return has;
-}
-
 static void
-test_avoid(void **state)
+test_thread_beside(void **state)
 {
     (void)state;
-    int own = fz_platform_core(), other = own;
+    struct fz_platform_cores cores;
+    char before[CORES], own[CORES], other[CORES] = "", after[CORES];
     pthread_t thread;
-    assert_int_equal(fz_platform_thread(&thread, avoid, &other), 0);
+    read_cores(before, sizeof(before));
+    assert_int_equal(fz_platform_thread_beside(&thread, run_beside, other, &cores), 0);
+    read_cores(own, sizeof(own));
     assert_int_equal(pthread_join(thread, NULL), 0);
-    if (own >= 0 && has_cores())
-        assert_int_not_equal(other, own);
-    else if (own >= 0)
-        assert_int_equal(other, own);
+    fz_platform_cores_back(&cores);
+    read_cores(after, sizeof(after));
+    assert_string_equal(after, before);
+    if (cores.are_split) {
+        assert_string_not_equal(own, before);
+        assert_string_not_equal(own, other);
+        assert_string_not_equal(other, before);
+    } else {
+        assert_string_equal(own, before);
+        assert_string_equal(other, before);
+    }
 }
 
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_memory_file), cmocka_unit_test(test_memory_file_without_tmpdir),
-        cmocka_unit_test(test_random),      cmocka_unit_test(test_populate),
-        cmocka_unit_test(test_large),       cmocka_unit_test(test_find),
-        cmocka_unit_test(test_thread),      cmocka_unit_test(test_cores),
-        cmocka_unit_test(test_avoid),
+        cmocka_unit_test(test_memory_file),   cmocka_unit_test(test_memory_file_without_tmpdir),
+        cmocka_unit_test(test_random),        cmocka_unit_test(test_populate),
+        cmocka_unit_test(test_large),         cmocka_unit_test(test_find),
+        cmocka_unit_test(test_thread),        cmocka_unit_test(test_cores),
+        cmocka_unit_test(test_thread_beside),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
