@@ -163,3 +163,37 @@ store_block_read(const struct store_block *block, const uint32_t *at, size_t n, 
         break;
     }
 }
+
+/* As read_all(): the distance itself is the place in the table. */
+static inline void
+translate_all(const struct store_block *block, size_t width, const uint32_t *restrict at, size_t n,
+              const uint32_t *restrict values, uint32_t *restrict ret)
+{
+    struct store_block distances = {
+        .data = block->data, .mask = mask_of(width), .width = width, .base = 0};
+    for (size_t i = 0; i < n; i++) {
+        __builtin_prefetch(distances.data + at[i] * width + AHEAD, 0);
+        ret[i] = values[store_block_get(&distances, at[i])];
+    }
+}
+
+void
+store_block_translate(const struct store_block *block, const uint32_t *at, size_t n,
+                      const uint32_t *values, uint32_t *ret)
+{
+    switch (block->width) {
+    case 0:
+        for (size_t i = 0; i < n; i++)
+            ret[i] = values[0];
+        break;
+    case 1:
+        translate_all(block, 1, at, n, values, ret);
+        break;
+    case 2:
+        translate_all(block, 2, at, n, values, ret);
+        break;
+    default:
+        translate_all(block, block->width, at, n, values, ret);
+        break;
+    }
+}

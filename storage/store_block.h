@@ -36,6 +36,10 @@ FZ_MUST_CHECK enum fz_code store_block_open(struct fz_span bytes, struct store_b
 /* The numbers at these `n` places to `ret`, which is several times as fast as one by one. */
 void store_block_read(const struct store_block *block, const uint32_t *at, size_t n, int64_t *ret);
 
+/* The same, of a table of values for all numbers from block->base to block->most: values[number - base] of each. */
+void store_block_translate(const struct store_block *block, const uint32_t *at, size_t n,
+                           const uint32_t *values, uint32_t *ret);
+
 static inline int64_t
 store_block_get(const struct store_block *block, size_t at)
 {

@@ -12,7 +12,8 @@ enum {
     CHUNK_MIN = 64, /* bytes; each size is four times the one before */
     MOST = 128 * 1024 * 1024,
     SQUEEZE_FROM = 32 * 1024 * 1024,
-    SQUEEZED_MIN = 4096 /* users of a list that is worth it */
+    SQUEEZED_MIN = 4096, /* users of a list that is worth it */
+    AHEAD = 1024         /* bytes of a column, which is not in the caches either */
 };
 
 /* ---- memory ---- */
@@ -218,32 +219,62 @@ store_distinct_expect(struct store_distinct *distinct, int64_t first, int64_t la
     distinct->has_range = true;
 }
 
+/*
+ * Users of the plane at hand, in a column of a width that the compiler knows; some may be no user. Returns how many were added, up to
+ * one whose list is full.
+ */
+static inline size_t
+add_all(const struct store_distinct *distinct, const uint32_t *lists, struct store_block users,
+        size_t width, const uint32_t *at, size_t n)
+{
+    struct store_distinct_tail *tails = distinct->plane.tails;
+    const bool has_others = users.base == 0;
+    size_t i = 0;
+    users.width = width;
+    users.mask = (UINT64_C(1) << 8 * width) - 1;
+    users.base = has_others ? 0 : written((uint64_t)users.base - 1);
+    for (; i < n; i++) {
+        struct store_distinct_tail *tail = &tails[lists[i]];
+        uint32_t *next = tail->next, user = (uint32_t)store_block_get(&users, at[i]);
+        __builtin_prefetch(users.data + at[i] * width + AHEAD, 0);
+        if (has_others && user == 0)
+            continue;
+        if (next == tail->end)
+            break;
+        /* The memory of a list is not in the caches before it is written to. */
+        __builtin_prefetch(next + 16, 1);
+        *next = user;
+        tail->next = next + 1;
+    }
+    return i;
+}
+
+/* Are all of them users of the plane at hand, or 0? */
+static bool
+are_here(const struct store_distinct *distinct, const struct store_block *users)
+{
+    uint64_t first = users->base > 0 ? (uint64_t)users->base - 1 : 0;
+    return distinct->plane.tails && users->base >= 0 && users->most > 0 && users->width <= 4 &&
+           first >> STORE_DISTINCT_PLANE_BITS == distinct->plane.high &&
+           (uint64_t)(users->most - 1) >> STORE_DISTINCT_PLANE_BITS == distinct->plane.high;
+}
+
 enum fz_code
 store_distinct_add_some(struct store_distinct *distinct, const uint32_t *lists,
-                        const int64_t *users, size_t n, struct fz_error *err)
+                        const struct store_block *users, const uint32_t *at, size_t n,
+                        struct fz_error *err)
 {
     enum fz_code code = FZ_OK;
-    for (size_t i = 0; i < n;) {
-        const struct store_distinct_plane plane = distinct->plane;
-        for (; plane.tails && i < n; i++) {
-            /* What is not a user is in no plane that there is. */
-            uint64_t number = (uint64_t)users[i] - 1;
-            struct store_distinct_tail *tail = &plane.tails[lists[i]];
-            uint32_t *next = tail->next;
-            if (number >> STORE_DISTINCT_PLANE_BITS != plane.high || next == tail->end)
-                break;
-            /* The memory of a list is not in the caches before it is written to. */
-            __builtin_prefetch(next + 16, 1);
-            *next = written(number);
-            tail->next = next + 1;
-        }
+    for (size_t i = 0; code == FZ_OK && i < n; i++) {
+        if (are_here(distinct, users) && users->width == 3)
+            i += add_all(distinct, lists + i, *users, 3, at + i, n - i);
+        else if (are_here(distinct, users))
+            i += add_all(distinct, lists + i, *users, users->width, at + i, n - i);
+        /* Its list is full, or the first of its plane. */
         if (i < n)
-            code = add(distinct, lists[i], (uint64_t)users[i] - 1, err);
-        if (code != FZ_OK)
-            return code;
-        i++;
+            code = add(distinct, lists[i], (uint64_t)store_block_get(users, at[i]) - 1, err);
     }
-    return FZ_OK;
+    return code;
 }
 
 enum fz_code

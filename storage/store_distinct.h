@@ -18,6 +18,7 @@
 
 #include "base/attr.h"
 #include "base/error.h"
+#include "storage/store_block.h"
 
 /*
  * What is written down: the low bits of the user's number from 0 on, and 1, so that it is never 0. Lists with the same high bits are
@@ -84,10 +85,12 @@ FZ_MUST_CHECK enum fz_code store_distinct_add(struct store_distinct *distinct, u
                                               int64_t user, struct fz_error *err);
 /* Users from `first` to `last` are to come, besides those that came. */
 void store_distinct_expect(struct store_distinct *distinct, int64_t first, int64_t last);
-/* The same for `n` pairs of expected users, in a few nanoseconds each. */
+/* The same for `n` pairs, whose users are in these places of a column of expected users; in a few nanoseconds each. */
 FZ_MUST_CHECK enum fz_code store_distinct_add_some(struct store_distinct *distinct,
-                                                   const uint32_t *lists, const int64_t *users,
-                                                   size_t n, struct fz_error *err);
+                                                   const uint32_t *lists,
+                                                   const struct store_block *users,
+                                                   const uint32_t *at, size_t n,
+                                                   struct fz_error *err);
 
 /* Take all users of `from`, which has as many groups and is empty after that, also after a failure. */
 FZ_MUST_CHECK enum fz_code store_distinct_merge(struct store_distinct *distinct,

@@ -66,6 +66,9 @@ store_map_pack(struct store_map *map)
         least = key && key < least ? key : least;
         most = key && key > most ? key : most;
     }
+    /* From 0 on, which many columns have for what is not known, if that is not far. */
+    if (least > 0 && most < DENSE_MIN)
+        least = 0;
     uint64_t span = (uint64_t)most - (uint64_t)least;
     if (map->n == 0 || span > DENSE_MIN + 16 * (uint64_t)map->n)
         return;

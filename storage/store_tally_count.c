@@ -131,21 +131,32 @@ struct some {
     uint32_t kept[AT_ONCE]; /* places, if some have no issue */
 };
 
-/* Returns how many are 0, which are not in the map. */
-static size_t
+/* Are all values, which are less than 2^31, above 0? */
+static bool
+are_known(const uint32_t *values, size_t n)
+{
+    uint32_t all = 0;
+    for (size_t i = 0; i < n; i++)
+        all |= values[i] - 1;
+    return all >> 31 == 0;
+}
+
+/* 0 for what is not in the map. */
+static void
 look_up(const struct store_map *map, const struct store_block *column, struct some *some,
         uint32_t ret[AT_ONCE])
 {
     const struct store_map local = *map;
     const int64_t *numbers = some->numbers;
-    size_t n = some->n, n_zeros = 0;
-    store_block_read(column, some->at, n, some->numbers);
-    for (size_t i = 0; i < n; i++) {
-        uint32_t value = store_map_get(&local, numbers[i]);
-        ret[i] = value;
-        n_zeros += value == 0;
+    uint64_t from = (uint64_t)column->base - (uint64_t)local.least;
+    if (local.dense && column->base >= local.least &&
+        (uint64_t)column->most - (uint64_t)local.least <= local.span) {
+        store_block_translate(column, some->at, some->n, local.dense + from, ret);
+        return;
     }
-    return n_zeros;
+    store_block_read(column, some->at, some->n, some->numbers);
+    for (size_t i = 0; i < some->n; i++)
+        ret[i] = store_map_get(&local, numbers[i]);
 }
 
 /* Keep those that have an issue. */
@@ -170,9 +181,10 @@ count_some(struct store_tally *tally, const struct store_block *columns, uint32_
     struct store_tally_sum *sums = tally->sums;
     const bool *is_new = tally->is_new;
     const uint32_t group_mask = tally->is_one ? 0 : UINT32_MAX;
-    if (look_up(&tally->by_variant, &columns[STORE_FACT_VARIANT], some, some->issues))
+    look_up(&tally->by_variant, &columns[STORE_FACT_VARIANT], some, some->issues);
+    if (!are_known(some->issues, some->n))
         keep_known(some);
-    fz_ignore(look_up(&tally->ranks, &columns[STORE_FACT_VERSION], some, some->ranks) != 0);
+    look_up(&tally->ranks, &columns[STORE_FACT_VERSION], some, some->ranks);
     const size_t n = some->n;
     for (size_t i = 0; i < n; i++) {
         struct store_tally_sum *sum = &sums[some->issues[i]];
@@ -183,8 +195,8 @@ count_some(struct store_tally *tally, const struct store_block *columns, uint32_
         count_version(sum, rank);
         some->issues[i] = store_distinct_list((some->issues[i] - 1) & group_mask, is_new[rank]);
     }
-    store_block_read(&columns[STORE_FACT_USER], some->at, some->n, some->numbers);
-    return store_distinct_add_some(&tally->users, some->issues, some->numbers, some->n, err);
+    return store_distinct_add_some(&tally->users, some->issues, &columns[STORE_FACT_USER], some->at,
+                                   some->n, err);
 }
 
 /* The end of the facts that are of the same part of the trend as this one. */

@@ -169,6 +169,8 @@ MUTANTS = [
      [("storage/store_distinct_count.c", "one->words[i] | other->words[i]", "one->words[i] | other->words[0]")], "unit store_distinct"),
     ("tags of a day are not compared with how many there are",
      [("storage/store_fact_filter.c", "are_counts && counts->sum == n_tags", "are_counts || n_tags")], "contract lists"),
+    ("facts without a user have one in common",
+     [("storage/store_distinct.c", "if (has_others && user == 0)", "if (has_others && user == UINT32_MAX)")], "unit store_distinct"),
     ("a squeezed list loses a user",
      [("storage/store_distinct_count.c", "\n    chunk->n = in_chunk;\n", "\n    chunk->n = in_chunk - 1;\n")], "unit store_distinct"),
     ("an unknown time of a crash is before any",

@@ -11,7 +11,7 @@
 #include "base/attr.h"
 #include "storage/store_distinct.h"
 
-enum { GROUPS = 5, USERS = 3000 };
+enum { GROUPS = 5, USERS = 3000, COLUMN = 500 };
 
 static uint32_t seed;
 
@@ -27,6 +27,57 @@ struct distinct_case {
     size_t n;
     int64_t first, step; /* the first user, and how far they are apart: dense or sparse */
 };
+
+/* As a column of facts: in any order, and some have no user. */
+static void
+add_column(struct store_distinct *distinct, const uint32_t *lists, const int64_t *users, size_t n)
+{
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer bytes = fz_buffer_make(0);
+    uint32_t at[COLUMN], lists_at[COLUMN];
+    struct store_block column;
+    store_block_encode(users, n, &bytes);
+    assert_int_equal(store_block_open(fz_buffer_span(&bytes), &column, NULL), FZ_OK);
+    for (size_t i = 0; i < n; i++) {
+        at[i] = (uint32_t)(n - 1 - i);
+        lists_at[i] = lists[n - 1 - i];
+    }
+    store_distinct_expect(distinct, column.first_id, column.most);
+    assert_int_equal(store_distinct_add_some(distinct, lists_at, &column, at, n, NULL), FZ_OK);
+}
+
+/* Columns of one day are of neighbours, of which the others have no user. */
+static void
+check_columns(const struct distinct_case *c, unsigned none_of)
+{
+    static uint8_t seen[GROUPS][USERS];
+    FZ_CLEANUP(store_distinct_deinit) struct store_distinct distinct = {.n_groups = GROUPS};
+    const struct store_distinct_wanted all = {.n = GROUPS};
+    uint64_t users[GROUPS] = {0};
+    memset(seen, 0, sizeof(seen));
+    seed = (uint32_t)c->n;
+    for (size_t from = 0; from < c->n; from += COLUMN) {
+        uint32_t lists[COLUMN];
+        int64_t numbers[COLUMN];
+        size_t n = c->n - from < COLUMN ? c->n - from : COLUMN;
+        for (size_t i = 0; i < n; i++) {
+            uint32_t group = pick(GROUPS - 1), user = pick(USERS);
+            bool is_none = none_of && pick(none_of) == 0;
+            lists[i] = store_distinct_list(group, pick(10) == 0);
+            numbers[i] = is_none ? 0 : c->first + user * c->step;
+            seen[group][user] |= !is_none;
+        }
+        add_column(&distinct, lists, numbers, n);
+    }
+    assert_int_equal(store_distinct_count(&distinct, &all, users, NULL), FZ_OK);
+    for (int group = 0; group < GROUPS; group++) {
+        uint64_t want = 0;
+        for (int user = 0; user < USERS; user++)
+            want += seen[group][user];
+        if (users[group] != want)
+            fail_msg("%s, columns, none of %u, group %d: %llu users, not %llu", c->name, none_of,
+                     group, (unsigned long long)users[group], (unsigned long long)want);
+    }
+}
 
 /* `is_split`: every other pair is added to another set, and these are merged. */
 static void
@@ -97,6 +148,8 @@ test_count(void **state FZ_UNUSED)
     for (size_t i = 0; i < FZ_ARRAY_LEN(cases); i++) {
         for (int how = 0; how < 8; how++)
             check_with(&cases[i], how & 1 ? 1 : 0, how & 2, how & 4);
+        for (unsigned none_of = 0; none_of < 4; none_of++)
+            check_columns(&cases[i], none_of);
     }
 }
 
