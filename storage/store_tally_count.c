@@ -112,13 +112,22 @@ hold_times(struct store_tally *tally, const struct store_fact_batch *batch)
 /* ---- facts ---- */
 
 /* Ranks count from 1; 0, an unknown version, changes neither. */
-static inline void
-count_version(struct store_tally_sum *sum, uint32_t rank)
+static void
+widen(struct store_tally_sum *sum, uint32_t rank)
 {
     if (rank > sum->last_version)
         sum->last_version = rank;
     if (rank - 1 < sum->first_version - 1)
         sum->first_version = rank;
+}
+
+/* Few facts of an issue widen the range of its versions, so one branch is foreseen and nothing is written. */
+static inline void
+count_version(struct store_tally_sum *sum, uint32_t rank)
+{
+    uint32_t first = sum->first_version;
+    if (__builtin_expect(rank - first > sum->last_version - first, 0))
+        widen(sum, rank);
 }
 
 /* Of a column in memory: some facts of one part of the trend. */
@@ -190,7 +199,8 @@ count_some(struct store_tally *tally, const struct store_block *columns, uint32_
         struct store_tally_sum *sum = &sums[some->issues[i]];
         uint32_t place = from + some->at[i], rank = some->ranks[i];
         sum->n++;
-        sum->first = sum->first ? sum->first : place;
+        if (__builtin_expect(!sum->first, 0))
+            sum->first = place;
         sum->last = place;
         count_version(sum, rank);
         some->issues[i] = store_distinct_list((some->issues[i] - 1) & group_mask, is_new[rank]);
