@@ -48,7 +48,6 @@ http_contents_deinit(struct http_contents *contents)
 static void
 destroy(struct http_content *content)
 {
-    http_budget_release(&content->holding);
     free(content->data);
     fz_closep(&content->fd);
     free(content);
@@ -63,6 +62,8 @@ drop(struct http_content *content)
         return false;
     if (content->state != FAILED)
         LIST_REMOVE(content, link);
+    /* Now, as another thread may make it again at once: charged twice, it would be over the share of a client. */
+    http_budget_release(&content->holding);
     return true;
 }
 

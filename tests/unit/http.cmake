@@ -1,5 +1,6 @@
 fz_unit_test(http_client fz_http_client)
 fz_unit_test(http_budget fz_http Threads::Threads)
+fz_unit_test(http_content fz_http Threads::Threads)
 fz_unit_test(http_load fz_http Threads::Threads)
 fz_unit_test(http_uri fz_http)
 fz_unit_test(http_wire fz_http)
