@@ -13,12 +13,14 @@
 #include <string.h>
 
 #include "base/attr.h"
+#include "base/time.h"
 #include "storage/blob/blob_io.h"
 #include "storage/blob/blob_s3.h"
 #include "storage/blob/blob_s3_xml.h"
 
 /* A part has 5 MiB at least and 5 GiB at most, and there are 10,000 at most. */
 enum { PART_MIN = 16 * 1024 * 1024, PART_STEP = 1024 * 1024, PARTS_MAX = 9000 };
+enum { LOOKS = 5, LOOK_AGAIN_MS = 200 };
 
 static const struct net_header ONLY_NEW = {"If-None-Match", "*"};
 
@@ -106,6 +108,18 @@ send_part(struct parts *parts, unsigned number, struct fz_error *err)
     return code;
 }
 
+/* A store that is not atomic shows half of what another node puts there just now: it is looked at again for a second. */
+static enum fz_code
+look_until_whole(const struct putting *put, uint64_t *ret_size, struct fz_error *err)
+{
+    enum fz_code code = blob_s3_look(put->s3, put->sha256, BLOB_S3_NORMAL, ret_size, err);
+    for (int i = 0; i < LOOKS && code == FZ_OK && *ret_size != put->size; i++) {
+        fz_time_sleep_ms(LOOK_AGAIN_MS);
+        code = blob_s3_look(put->s3, put->sha256, BLOB_S3_NORMAL, ret_size, err);
+    }
+    return code;
+}
+
 /* NOT_FOUND: no such upload, which is how a second try is answered if the first one succeeded and its
  * answer was lost. */
 static enum fz_code
@@ -129,7 +143,7 @@ finish(struct parts *parts, struct fz_error *err)
     code = blob_s3_do(put->s3, &call, err);
     uint64_t size = 0;
     if (code == FZ_OK || code == FZ_E_NOT_FOUND)
-        code = blob_s3_look(put->s3, put->sha256, BLOB_S3_NORMAL, &size, err);
+        code = look_until_whole(put, &size, err);
     if (code == FZ_E_NOT_FOUND || (code == FZ_OK && size != put->size))
         code = fz_fail(err, FZ_E_UNAVAILABLE,
                        "object store: of the parts of %s it made %llu bytes, not %llu", put->sha256,

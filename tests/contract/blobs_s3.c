@@ -140,6 +140,8 @@ test_passing_failures(void **state)
         {"a lost part", "[{\"match\": \"PUT .*partNumber=1\", \"do\": \"lose\"}]", 17 << 20},
         {"the end", "[{\"match\": \"POST .*uploadId=\", \"do\": \"error200\"}]", 17 << 20},
         {"a lost end", "[{\"match\": \"POST .*uploadId=\", \"do\": \"lose\"}]", 17 << 20},
+        /* The first look finds nothing. */
+        {"half of it", "[{\"match\": \"HEAD \", \"times\": 3, \"do\": \"half\"}]", 17 << 20},
     };
     need_control();
     for (size_t i = 0; i < FZ_ARRAY_LEN(rows); i++) {
