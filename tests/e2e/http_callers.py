@@ -199,7 +199,7 @@ class Answers(unittest.TestCase):
 
     def test_one_body_for_many(self):
         """One response is stored once, for any number of readers."""
-        with Echo(BINARY, answer_memory="1M", answer_disk="24M", answer_s=60) as echo:
+        with Echo(BINARY, answer_memory="1M", answer_disk="24M", answer_s=60, query_s=60) as echo:
             wires = [echo.connect() for _ in range(30)]
             for wire in wires:
                 wire.send(get("/big?bytes=10000000"))
