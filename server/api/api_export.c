@@ -2,8 +2,8 @@
  * What there is, for other programs: reports and issues as JSON Lines, issues and versions as CSV.
  *
  * Without ?limit= and ?cursor= reports and issues are streamed, all of them. With either the answer is a page: X-Next-Cursor says
- * where the next one begins, and is missing on the last one; no page holds more in memory than EXPORT_BYTES and what one report
- * takes.
+ * where the next one begins, and is missing on the last one; no page holds more in memory than EXPORT_BYTES and what ten reports
+ * take.
  */
 #include "server/api/api_export.h"
 
