@@ -192,6 +192,9 @@ store_block_translate(const struct store_block *block, const uint32_t *at, size_
     case 2:
         translate_all(block, 2, at, n, values, ret);
         break;
+    case 3:
+        translate_all(block, 3, at, n, values, ret);
+        break;
     default:
         translate_all(block, block->width, at, n, values, ret);
         break;

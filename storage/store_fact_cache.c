@@ -376,7 +376,7 @@ store_fact_cache_get(struct store_fact_cache *cache, const struct store_fact_key
 
 void
 store_fact_cache_put(struct store_fact_cache *cache, const struct store_fact_key *key, int column,
-                     struct fz_span bytes)
+                     struct fz_span bytes, const struct store_block *block)
 {
     pthread_mutex_lock(&cache->lock);
     struct store_fact_kept *kept = make_kept(cache, key, column, bytes.len);
@@ -385,10 +385,10 @@ store_fact_cache_put(struct store_fact_cache *cache, const struct store_fact_key
         return;
     /* Outside of the lock, as it is not listed: no list reads it. */
     memcpy(kept->data, bytes.data, bytes.len);
-    bool is_good =
-        store_block_open(fz_span_make(kept->data, bytes.len), &kept->block, NULL) == FZ_OK;
+    kept->block = *block;
+    kept->block.data = kept->data + (block->data - bytes.data);
     pthread_mutex_lock(&cache->lock);
-    struct day *day = is_good ? put_day(cache, key) : NULL;
+    struct day *day = put_day(cache, key);
     /* Its slab may have gone in the meantime, to make room. */
     if (day && !day->columns[column] && has_slab(cache, kept->slab)) {
         day->columns[column] = kept;

@@ -49,8 +49,8 @@ void store_fact_cache_begin(struct store_fact_cache *cache);
 /* NULL: it is not there. `column` is an enum store_fact_column. */
 struct store_fact_kept *store_fact_cache_get(struct store_fact_cache *cache,
                                              const struct store_fact_key *key, int column);
-/* Keep a copy of a column, which store_block_open() has accepted. Without memory or room it is not kept. */
+/* Keep a copy of a column: `block` is what store_block_open() made of `bytes`. Without memory or room it is not kept. */
 void store_fact_cache_put(struct store_fact_cache *cache, const struct store_fact_key *key,
-                          int column, struct fz_span bytes);
+                          int column, struct fz_span bytes, const struct store_block *block);
 
 #endif

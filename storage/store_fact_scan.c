@@ -70,7 +70,7 @@ leave_days(struct store_fact_scan *scan)
     scan->to_ms = to_ms < scan->to_ms ? to_ms : scan->to_ms;
 }
 
-/* Hold a column that is in memory; its number becomes `base` + what is stored. */
+/* Hold a column, if it is in memory. */
 static bool
 take_kept(struct store_fact_scan *scan, int64_t day, int64_t sealing, int column)
 {
@@ -189,7 +189,7 @@ open_row(struct store_fact_scan *scan, struct day_columns *day)
         if (day->is_old || store_block_open(bytes, &scan->day.columns[i], NULL) != FZ_OK)
             return false;
         if (scan->store->fact_cache)
-            store_fact_cache_put(scan->store->fact_cache, &key, i, bytes);
+            store_fact_cache_put(scan->store->fact_cache, &key, i, bytes, &scan->day.columns[i]);
     }
     return true;
 }
